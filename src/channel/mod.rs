@@ -1,0 +1,25 @@
+//! The services. One trait, one file per service, one HTTP agent.
+//!
+//! Invariant: a channel knows nothing of the ledger, never retries a write by itself, and classifies by what
+//! is *known*: what is not in its own table of refusals is [`Outcome::InDoubt`].
+
+use crate::model::claim::{Claim, PushedClaim};
+use crate::model::outcome::{Listing, Lookup, Opening, Outcome};
+use crate::model::time::Timestamp;
+
+/// A service, as the engine's worker uses it. Calls block, at most for the channel's timeout.
+pub trait Channel: Send {
+    /// Logs in where needed, and asks the server for the account and its limits. Sends nothing that shows.
+    fn open(&mut self) -> Opening;
+
+    /// Reads the account's own recent posts, authenticated and uncached, back to `since` where possible.
+    fn recent(&mut self, since: Timestamp) -> Listing;
+
+    /// Sends one request that carries all `claims` (one, except where the service takes batches).
+    ///
+    /// Called after [`Channel::open`] succeeded. All claims share the outcome.
+    fn publish(&mut self, claims: &[PushedClaim]) -> Outcome;
+
+    /// Looks for the post of `claim` on the account's own server.
+    fn lookup(&mut self, claim: &Claim) -> Lookup;
+}

@@ -1,0 +1,216 @@
+//! `sayonce.toml`: loaded and checked whole, before anything else happens.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use url::Url;
+
+use crate::model::channel::{ChannelRules, Kind};
+use crate::model::ids::ChannelName;
+use crate::model::time::Timestamp;
+
+/// A configuration that passed every check.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `[site]`.
+    pub site: Site,
+    /// `[ledger]`.
+    pub ledger: LedgerConfig,
+    /// `[channels.*]` that are enabled, in the order of the file.
+    pub channels: Vec<ChannelConfig>,
+    /// Things that are legal but unwise, each with its place.
+    pub warnings: Vec<String>,
+}
+
+/// `[site]`.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The root; item ids are paths below it. Always ends in `/`.
+    pub url: Url,
+    /// Feed: a path or a URL.
+    pub feed: Option<String>,
+    /// Built pages: a directory.
+    pub pages: Option<String>,
+    /// Sitemap: a path or a URL.
+    pub sitemap: Option<String>,
+    /// Markdown sources: a glob.
+    pub markdown: Option<String>,
+    /// Plain list of items: a path or a URL.
+    pub manifest: Option<String>,
+    /// For dates without one.
+    pub timezone: chrono_tz::Tz,
+    /// Older items are out of scope.
+    pub since: Option<Timestamp>,
+    /// How Markdown files get their addresses, such as `/:year/:month/:title/`.
+    pub permalink: Option<String>,
+    /// Most items that the first run announces on a channel.
+    pub first_run_max: usize,
+    /// Most never-seen items that a later run announces on a channel.
+    pub max_new: usize,
+    /// How long to wait until the page is live; zero: don't look.
+    pub wait_live: Duration,
+    /// Due and unproved for longer is an alarm.
+    pub overdue: Duration,
+    /// `false`: runs announce nothing new.
+    pub enabled: bool,
+}
+
+/// `[ledger]`.
+#[derive(Clone, Debug)]
+pub struct LedgerConfig {
+    /// The directory, relative to the repository's top; with `/` between segments.
+    pub dir: String,
+    /// The branch; none: the checked-out one.
+    pub branch: Option<String>,
+    /// The remote's name.
+    pub remote: String,
+    /// Whether claims are pushed.
+    pub push: PushMode,
+    /// Longest difference between two machines' clocks.
+    pub clock_skew: Duration,
+    /// Least time between two pushes; none: by host.
+    pub push_gap: Option<Duration>,
+    /// What ends a commit's subject, so that hosts which build on every push don't.
+    pub skip_ci: String,
+}
+
+/// Whether claims are pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushMode {
+    /// If the remote exists.
+    Auto,
+    /// A missing remote is an error.
+    Always,
+    /// The ledger is local.
+    Never,
+}
+
+/// One channel.
+#[derive(Clone, Debug)]
+pub struct ChannelConfig {
+    /// The rules the engine goes by.
+    pub rules: ChannelRules,
+    /// What the adapter needs.
+    pub service: ServiceConfig,
+    /// Template for the text.
+    pub template: String,
+    /// BCP 47 language tag for its posts, where the item has none.
+    pub language: Option<String>,
+}
+
+impl ChannelConfig {
+    /// Returns the channel's name.
+    pub fn name(&self) -> &ChannelName {
+        &self.rules.name
+    }
+
+    /// Returns the service.
+    pub fn kind(&self) -> Kind {
+        self.rules.kind
+    }
+}
+
+/// What the adapter of each kind needs. Secrets are named, not held.
+#[derive(Clone, Debug)]
+pub enum ServiceConfig {
+    /// IndexNow.
+    IndexNow {
+        /// 8 to 128 of `[a-zA-Z0-9-]`; public by nature.
+        key: String,
+        /// Where the key file lies; none: `/<key>.txt` at the site's host.
+        key_location: Option<Url>,
+        /// The engine.
+        endpoint: Url,
+    },
+    /// Bluesky.
+    Bluesky {
+        /// Handle or DID.
+        handle: String,
+        /// Entryway, or the account's own server.
+        service: Url,
+        /// Environment variable with the app password.
+        app_password_env: String,
+    },
+    /// Mastodon and its relatives.
+    Mastodon {
+        /// The server.
+        server: Url,
+        /// Environment variable with the access token.
+        token_env: String,
+        /// `public`, `unlisted`, `private` or `direct`.
+        visibility: Visibility,
+        /// The warning in front of every post.
+        content_warning: Option<String>,
+    },
+    /// dev.to and other Forems.
+    Devto {
+        /// The server.
+        server: Url,
+        /// Environment variable with the API key.
+        api_key_env: String,
+        /// Published at once, or a draft.
+        published: bool,
+        /// The organisation's numeric id.
+        organization_id: Option<u64>,
+    },
+}
+
+/// Who sees a Mastodon status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    /// Everybody, and on public timelines.
+    Public,
+    /// Everybody, not on public timelines.
+    Unlisted,
+    /// Followers.
+    Private,
+    /// Those mentioned.
+    Direct,
+}
+
+impl Visibility {
+    /// Returns the word that the API uses.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Unlisted => "unlisted",
+            Self::Private => "private",
+            Self::Direct => "direct",
+        }
+    }
+}
+
+/// Every problem of a configuration, with its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct ConfigError {
+    /// All of them, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing that is wrong in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(formatter, ":{line}")?;
+        }
+        write!(formatter, ": {}", self.message)?;
+        if let Some(hint) = &self.hint {
+            write!(formatter, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! The ledger: rows in a git tree, moved by compare-and-swap.
+//!
+//! Invariant: the ledger knows no channel; unreadable is never absent; a row is written only over the blob that
+//! the decision was made from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::claim::Landing;
+use crate::model::ids::ChannelName;
+use crate::model::item::ItemId;
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+
+/// Where the ledger lives. Calls block; the git store talks to the network.
+pub trait Store: Send {
+    /// Reads the remote's tip (without a remote: the local branch).
+    fn read(&mut self) -> Result<Snapshot, StoreError>;
+
+    /// Builds a commit of `batch` on `batch.base` and pushes it once, with an exact lease.
+    fn push(&mut self, batch: &Batch) -> PushReport;
+
+    /// Pushes the commit of an earlier [`Store::push`] once more, byte for byte the same.
+    fn push_again(&mut self, commit: &CommitId) -> PushReport;
+
+    /// Writes rows to the journal on this machine's disk, for the next run to merge. Returns where they are.
+    fn journal(&mut self, rows: &[Row]) -> Result<String, StoreError>;
+
+    /// Reads the journal's rows of earlier runs.
+    fn read_journal(&mut self) -> Result<Vec<Row>, StoreError>;
+
+    /// Removes from the journal what stands at the remote's tip.
+    fn clear_journal(&mut self, landed: &[Row]) -> Result<(), StoreError>;
+}
+
+/// A commit's id, opaque.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitId(pub String);
+
+/// A blob's id, opaque.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobId(pub String);
+
+/// The ledger at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The tip it was read from; none where the branch does not exist yet.
+    pub tip: Option<CommitId>,
+    /// The readable rows.
+    pub rows: BTreeMap<DeliveryId, StoredRow>,
+    /// Files that could not be read as rows: left byte for byte, their deliveries excluded.
+    pub unreadable: Vec<Unreadable>,
+    /// `ledger.json`; none before the first commit.
+    pub header: Option<Header>,
+    /// `baseline.json`: what was never to be announced.
+    pub baseline: Baseline,
+    /// Whether the witness agrees.
+    pub standing: Standing,
+}
+
+impl Snapshot {
+    /// Attests which claims stand at this tip.
+    pub fn landing(&self) -> Landing {
+        Landing::attest(
+            self.rows
+                .values()
+                .flat_map(|stored| stored.row.operations.values())
+                .filter_map(|record| record.token().cloned()),
+        )
+    }
+}
+
+/// A row and the blob that it was read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRow {
+    /// The row.
+    pub row: Row,
+    /// Its blob.
+    pub blob: BlobId,
+}
+
+/// A file in the ledger that is not a row that this version may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Path below the repository's top.
+    pub path: String,
+    /// The delivery that the path names, if it names one; its item may be named without a known channel.
+    pub delivery: Option<DeliveryId>,
+    /// What is wrong, and with which version it could be read.
+    pub reason: String,
+}
+
+/// `ledger.json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The schema of the rows.
+    pub schema: u32,
+    /// The oldest schema version whose programs may write here.
+    pub least_reader: u32,
+    /// Random; another lineage is another ledger.
+    pub lineage: String,
+    /// The repository that the ledger belongs to, normalised; none for a local one.
+    pub repository: Option<String>,
+    /// The host refused the witness ref; it is not tried again.
+    pub witness_refused: bool,
+    /// The channels that runs have met.
+    pub channels: BTreeMap<ChannelName, KnownChannel>,
+}
+
+/// What `ledger.json` remembers of a channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownChannel {
+    /// The text limit that the server told, if it differs from the kind's default.
+    pub text_limit: Option<usize>,
+    /// Items that were let through a flood guard and have no row yet.
+    pub admitted: BTreeSet<ItemId>,
+}
+
+/// What was already online and is never to be announced, by channel.
+pub type Baseline = BTreeMap<ChannelName, BTreeSet<ItemId>>;
+
+/// Whether sends are allowed from this ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The witness agrees, or may be moved up.
+    Sound {
+        /// Something to tell once, such as a witness that was taken over.
+        notice: Option<String>,
+    },
+    /// Rows went backwards, or it is another lineage: nothing is sent.
+    Rewound {
+        /// What was seen.
+        reason: String,
+    },
+    /// The ledger belongs to another repository (a fork, a template copy): nothing is sent.
+    Foreign {
+        /// What was seen.
+        reason: String,
+    },
+    /// Written by a newer version that older ones must not write.
+    TooNew {
+        /// What was seen.
+        reason: String,
+    },
+}
+
+/// Rows that move together, in one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The tip that the decisions were made from.
+    pub base: Option<CommitId>,
+    /// The rows to write.
+    pub changes: Vec<Change>,
+    /// A new `ledger.json`, if it changes.
+    pub header: Option<Header>,
+    /// A new `baseline.json`, if it changes.
+    pub baseline: Option<Baseline>,
+    /// The commit's date.
+    pub at: Timestamp,
+    /// The commit's subject when no row is changed (`baseline: ...`).
+    pub subject: Option<String>,
+}
+
+/// A row to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The row as it shall be.
+    pub row: Row,
+    /// The blob that it was decided from; none if there was no file.
+    pub expected: Option<BlobId>,
+}
+
+/// What one push came to. "Landed" is not said of what git only claims to have done: see each variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a push whose report is not read is not a push"]
+pub enum PushReport {
+    /// Git reported both refs as moved to our commit: the claims in it may be sent.
+    Landed {
+        /// The new tip.
+        commit: CommitId,
+        /// The blobs of the rows that it wrote.
+        blobs: BTreeMap<DeliveryId, BlobId>,
+        /// A notice for people, such as a witness ref that the host refuses.
+        notice: Option<String>,
+    },
+    /// Git says that it was beaten, or that there was nothing to do: read the tip and compare.
+    Rejected {
+        /// The commit that was pushed.
+        commit: CommitId,
+        /// Git's words.
+        reason: String,
+    },
+    /// Killed, cut, timed out: read the tip, and push the same commit again, or give up without sending.
+    Unknown {
+        /// The commit that was pushed.
+        commit: CommitId,
+        /// What was seen.
+        reason: String,
+    },
+    /// A rule of the host forbids it, or we may not write: nothing can be sent.
+    Refused {
+        /// Git's words.
+        reason: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// No commit could be built: a full disk, a conflict with a file that is not ours.
+    NotBuilt {
+        /// What failed.
+        reason: String,
+    },
+}
+
+/// Why the ledger could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct StoreError {
+    /// What failed, in plain words.
+    pub message: String,
+    /// What to do about it, naming the command.
+    pub hint: Option<String>,
+    /// The cause.
+    #[source]
+    pub source: Option<anyhow::Error>,
+}
