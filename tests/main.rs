@@ -1,1 +1,3 @@
 //! The integration tests, one module per part of the program.
+
+mod config;

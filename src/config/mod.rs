@@ -1,6 +1,20 @@
 //! `sayonce.toml`: loaded and checked whole, before anything else happens.
+//!
+//! Start reading at [`Config::parse`]. Invariant: no secret is ever read from the file or repeated in a message.
 
-use std::path::PathBuf;
+mod advice;
+mod channel;
+mod document;
+pub mod keys;
+mod ledger;
+mod load;
+mod service;
+mod site;
+mod suggest;
+pub mod template;
+pub(crate) mod values;
+
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use url::Url;
@@ -20,6 +34,55 @@ pub struct Config {
     pub channels: Vec<ChannelConfig>,
     /// Things that are legal but unwise, each with its place.
     pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// Reads and checks the file at `path`.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let readable = error
+                .as_bytes()
+                .iter()
+                .take(error.utf8_error().valid_up_to());
+            ConfigError {
+                problems: vec![Problem {
+                    file: path.to_owned(),
+                    line: Some(1 + readable.filter(|byte| **byte == b'\n').count()),
+                    message: "is not UTF-8 text".to_owned(),
+                    hint: Some("save the file as UTF-8".to_owned()),
+                }],
+            }
+        })?;
+        Self::parse(path, &text)
+    }
+
+    /// Checks a configuration that was read elsewhere; `file` is what problems are reported under.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        load::parse(file, text)
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
+    let (message, hint) = if error.kind() == std::io::ErrorKind::NotFound {
+        (
+            "there is no such file".to_owned(),
+            "write one with `sayonce init`, or name it with `--config FILE`",
+        )
+    } else {
+        (
+            format!("can't be read: {error}"),
+            "it must be a file that this user may read",
+        )
+    };
+    ConfigError {
+        problems: vec![Problem {
+            file: path.to_owned(),
+            line: None,
+            message,
+            hint: Some(hint.to_owned()),
+        }],
+    }
 }
 
 /// `[site]`.
