@@ -11,5 +11,6 @@ pub mod environment;
 pub mod exit;
 pub mod ledger;
 pub mod model;
+pub mod render;
 pub mod secret;
 pub mod source;

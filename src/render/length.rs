@@ -1,0 +1,89 @@
+//! Lengths, counted as the services count them.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::scan::{Link, links, mentions};
+
+/// What a link counts on Mastodon, whatever its length.
+const MASTODON_URL_LENGTH: usize = 23;
+
+/// Returns the number of user-perceived characters (extended grapheme clusters).
+pub fn graphemes(text: &str) -> usize {
+    text.graphemes(true).count()
+}
+
+/// Returns the length of a status as Mastodon counts it: graphemes, a link as 23, `@user@server` as `@user`.
+pub fn mastodon(text: &str) -> usize {
+    let links = links(text, None);
+    let mentions = mentions(text, &links);
+    let mut pieces: Vec<(std::ops::Range<usize>, String)> = links
+        .iter()
+        .filter(|link| has_public_host(link))
+        .map(|link| (link.range.clone(), "x".repeat(MASTODON_URL_LENGTH)))
+        .chain(
+            mentions
+                .into_iter()
+                .map(|mention| (mention.range, mention.local)),
+        )
+        .collect();
+    pieces.sort_by_key(|(range, _)| range.start);
+    let mut counted = String::new();
+    let mut done = 0;
+    for (range, stand_in) in pieces {
+        counted.push_str(text.get(done..range.start).unwrap_or_default());
+        counted.push_str(&stand_in);
+        done = range.end;
+    }
+    counted.push_str(text.get(done..).unwrap_or_default());
+    graphemes(&counted)
+}
+
+/// Mastodon takes an address for a link only if its host looks like one of the internet; others count in full.
+fn has_public_host(link: &Link) -> bool {
+    url::Url::parse(&link.uri)
+        .ok()
+        .and_then(|url| url.host_str().map(|host| host.contains('.')))
+        .unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_count_once() {
+        for (text, length) in [
+            ("", 0),
+            ("abc", 3),
+            ("👩‍👩‍👧‍👦", 1),
+            ("🇩🇪🇫🇷", 2),
+            ("👍🏽", 1),
+            ("e\u{301}", 1),
+            ("你好", 2),
+            ("שלום", 4),
+            ("\r\n", 1),
+            ("हिन्दी", 2),
+        ] {
+            assert_eq!(graphemes(text), length, "{text}");
+        }
+    }
+
+    #[test]
+    fn mastodon_counts_links_and_mentions_by_its_own_rule() {
+        for (text, length) in [
+            ("https://a.example", 23),
+            (
+                "https://blog.example/a/very/long/path/that/goes/on/and/on/?q=1",
+                23,
+            ),
+            ("x https://a.example y", 27),
+            ("https://a.example https://b.example", 47),
+            ("@user@server.example", 5),
+            ("@user", 5),
+            ("http://localhost/abcdefghijklmnopqrstuvwxyz", 43),
+            ("👩‍👩‍👧‍👦 #tag", 6),
+        ] {
+            assert_eq!(mastodon(text), length, "{text}");
+        }
+    }
+}

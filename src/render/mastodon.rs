@@ -1,0 +1,69 @@
+//! Mastodon and its relatives: a status.
+
+use serde_json::{Map, Value};
+
+use super::fit::{Limit, fit};
+use super::template::{Draft, Text};
+use super::{RenderError, Wishes, language_of, length};
+use crate::config::{ChannelConfig, Visibility};
+use crate::model::item::Item;
+use crate::model::post::{Post, Rendered};
+
+/// What a server allows that says nothing else.
+const TEXT_MAX_DEFAULT: usize = 500;
+
+/// What the channel and its server say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options<'a> {
+    pub(super) visibility: Visibility,
+    pub(super) content_warning: Option<&'a str>,
+    pub(super) text_limit: Option<usize>,
+}
+
+pub(super) fn compose(
+    item: &Item,
+    channel: &ChannelConfig,
+    wishes: &Wishes<'_>,
+    options: Options<'_>,
+) -> Result<Rendered, RenderError> {
+    let mut notes = Vec::new();
+    let language = language_of(item, channel, wishes, &mut notes);
+    let warning = options
+        .content_warning
+        .map(str::trim)
+        .filter(|warning| !warning.is_empty());
+    let limit = options.text_limit.unwrap_or(TEXT_MAX_DEFAULT);
+    // The server counts the warning and the text as one.
+    let measure = |text: &str| length::mastodon(&format!("{}{text}", warning.unwrap_or_default()));
+    let template = Text::new(wishes.text, &channel.template)?;
+    let draft = Draft::of(item, &item.canonical_url, language.clone());
+    let fitted = fit(
+        &template,
+        &draft,
+        &[Limit {
+            max: limit,
+            unit: "characters",
+            measure: &measure,
+        }],
+    )?;
+    notes.extend(fitted.notes);
+    let mut fields = Map::new();
+    fields.insert("text".to_owned(), Value::from(fitted.text.as_str()));
+    if let Some(language) = language {
+        fields.insert("language".to_owned(), Value::from(language));
+    }
+    fields.insert(
+        "visibility".to_owned(),
+        Value::from(options.visibility.label()),
+    );
+    if let Some(warning) = warning {
+        fields.insert("content_warning".to_owned(), Value::from(warning));
+    }
+    Ok(Rendered {
+        post: Post::new(fields),
+        length: measure(&fitted.text),
+        text: fitted.text,
+        limit: Some(limit),
+        notes,
+    })
+}

@@ -1,0 +1,207 @@
+//! From an article to the exact post that a channel will be asked to show.
+//!
+//! Invariant: nothing here does I/O, reads a clock or draws a random number; equal input gives equal bytes. What a
+//! service would refuse is a [`RenderError`], so that it is said before the claim. Start reading at [`compose`].
+
+mod bluesky;
+mod devto;
+mod facets;
+mod fit;
+mod indexnow;
+pub mod length;
+mod liquid;
+mod mastodon;
+mod scan;
+mod template;
+mod tid;
+
+use url::Url;
+
+use crate::config::{ChannelConfig, ServiceConfig};
+use crate::model::item::{Item, ItemChannelSettings};
+use crate::model::post::{Post, Rendered};
+use crate::model::time::Timestamp;
+
+/// Longest URL that is posted: record schemas end at 8 KiB.
+const URL_BYTES_MAX: usize = 8_000;
+
+/// Where a post's ids and times come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Stamp<'a> {
+    /// A new post.
+    Fresh {
+        /// When the post is made.
+        now: Timestamp,
+        /// Random bits, so that two posts of one moment differ.
+        entropy: u64,
+    },
+    /// The ids and times of an earlier post, so that equal input gives equal bytes.
+    Of(&'a Post),
+}
+
+/// Why an article can't be posted on a channel. It becomes the reason of a held delivery.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// A template can't be read, or names something that is not there.
+    #[error("the template can't be rendered: {reason}")]
+    Template {
+        /// What is wrong, with its line.
+        reason: String,
+    },
+    /// The template gave no text at all.
+    #[error("the text is empty")]
+    Empty,
+    /// It can't be made short enough without cutting what must stay whole.
+    #[error("the text has {length} {unit}, {limit} are allowed, and nothing more can be shortened")]
+    TooLong {
+        /// The length of the shortest text that was tried.
+        length: usize,
+        /// The most that the service takes.
+        limit: usize,
+        /// What is counted: characters or bytes.
+        unit: &'static str,
+    },
+    /// The article's address is not one that can be posted.
+    #[error("the article's address `{url}` {reason}")]
+    Url {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The service requires a title.
+    #[error("the article has no title, and the service requires one")]
+    NoTitle,
+    /// The article's text is over the service's limit.
+    #[error("the article's text has {bytes} bytes, {limit} are allowed")]
+    BodyTooLong {
+        /// Its size.
+        bytes: usize,
+        /// The most that the service takes.
+        limit: usize,
+    },
+    /// The earlier post lacks what this one was to take from it.
+    #[error("the earlier post has no usable `{field}`")]
+    NoStamp {
+        /// What it lacks.
+        field: &'static str,
+    },
+}
+
+/// Writes the post of `item` for `channel`.
+///
+/// `text_limit` is what the server told, in the service's own unit; none takes the kind's default.
+pub fn compose(
+    item: &Item,
+    channel: &ChannelConfig,
+    text_limit: Option<usize>,
+    stamp: Stamp<'_>,
+) -> Result<Rendered, RenderError> {
+    check_url(&item.canonical_url)?;
+    let wishes = Wishes::of(item, channel);
+    match &channel.service {
+        ServiceConfig::IndexNow { .. } => Ok(indexnow::compose(item, &wishes)),
+        ServiceConfig::Bluesky { .. } => bluesky::compose(item, channel, &wishes, stamp),
+        ServiceConfig::Mastodon {
+            visibility,
+            content_warning,
+            ..
+        } => {
+            let options = mastodon::Options {
+                visibility: *visibility,
+                content_warning: wishes.content_warning.or(content_warning.as_deref()),
+                text_limit,
+            };
+            mastodon::compose(item, channel, &wishes, options)
+        }
+        ServiceConfig::Devto {
+            published,
+            organization_id,
+            ..
+        } => devto::compose(item, &wishes, *published, *organization_id),
+    }
+}
+
+/// What the author wants for this article on this channel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wishes<'a> {
+    text: Option<&'a str>,
+    content_warning: Option<&'a str>,
+    language: Option<&'a str>,
+}
+
+impl<'a> Wishes<'a> {
+    fn of(item: &'a Item, channel: &ChannelConfig) -> Self {
+        match item.settings.channels.get(channel.name()) {
+            Some(ItemChannelSettings::Custom {
+                text,
+                content_warning,
+                language,
+            }) => Self {
+                text: text.as_deref(),
+                content_warning: content_warning.as_deref(),
+                language: language.as_deref(),
+            },
+            // Whether there is a delivery at all is the plan's business.
+            Some(ItemChannelSettings::Excluded) | None => Self::default(),
+        }
+    }
+}
+
+/// Says which wishes a service without them leaves unfulfilled.
+fn notes_without(fields: &[(&'static str, Option<&str>)]) -> Vec<String> {
+    fields
+        .iter()
+        .filter(|(_, wish)| wish.is_some())
+        .map(|(field, _)| format!("the article's own {field} is not used: this service has none"))
+        .collect()
+}
+
+fn check_url(url: &str) -> Result<(), RenderError> {
+    let error = |reason| {
+        Err(RenderError::Url {
+            url: url.to_owned(),
+            reason,
+        })
+    };
+    let parsed = Url::parse(url);
+    if !parsed.is_ok_and(|parsed| matches!(parsed.scheme(), "http" | "https") && parsed.has_host())
+    {
+        return error("is not an absolute http or https address");
+    }
+    if url
+        .chars()
+        .any(|char| char.is_whitespace() || char.is_control())
+    {
+        return error("has white space in it");
+    }
+    if url.len() > URL_BYTES_MAX {
+        return error("is too long");
+    }
+    Ok(())
+}
+
+/// Picks the language of a post: the article's own for this channel, the article's, the channel's.
+fn language_of(
+    item: &Item,
+    channel: &ChannelConfig,
+    wishes: &Wishes<'_>,
+    notes: &mut Vec<String>,
+) -> Option<String> {
+    let candidates = [
+        wishes.language,
+        item.language.as_deref(),
+        channel.language.as_deref(),
+    ];
+    for candidate in candidates.into_iter().flatten() {
+        // OpenGraph and gettext write `en_US`.
+        let tag = candidate.trim().replace('_', "-");
+        if crate::config::values::is_language(&tag) {
+            return Some(tag);
+        }
+        if !tag.is_empty() {
+            notes.push(format!("`{candidate}` is no language tag and is left out"));
+        }
+    }
+    None
+}

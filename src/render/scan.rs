@@ -1,0 +1,368 @@
+//! Where links, hashtags, and mentions stand in a text. They are never cut, and services count or mark them.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+/// A link, as it stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) range: Range<usize>,
+    /// The whole address, also where the text shows less of it.
+    pub(super) uri: String,
+}
+
+/// A hashtag, as it stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tag {
+    pub(super) range: Range<usize>,
+    /// Without the `#`.
+    pub(super) name: String,
+}
+
+/// A mention of an account on a named server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mention {
+    pub(super) range: Range<usize>,
+    /// `@user`, without the server.
+    pub(super) local: String,
+}
+
+/// An address that a text is known to have, and what it shows of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownLink<'a> {
+    pub(super) shown: &'a str,
+    pub(super) uri: &'a str,
+}
+
+/// Finds every link; the `known` one is found exactly, whatever stands behind it.
+pub(super) fn links(text: &str, known: Option<KnownLink<'_>>) -> Vec<Link> {
+    let mut links = Vec::new();
+    let mut done = 0;
+    for (start, _) in text.char_indices() {
+        let (before, rest) = text.split_at(start);
+        let in_word = before
+            .chars()
+            .next_back()
+            .is_some_and(|char| char.is_ascii_alphanumeric());
+        if start < done || in_word {
+            continue;
+        }
+        let exact = known.filter(|known| rest.starts_with(known.shown) && ends_after(rest, known));
+        let found = match exact {
+            Some(known) => Some((known.shown.len(), known.uri.to_owned())),
+            None => plain_link(rest).map(|link| (link.len(), link.to_owned())),
+        };
+        if let Some((length, uri)) = found {
+            done = start + length;
+            links.push(Link {
+                range: start..done,
+                uri,
+            });
+        }
+    }
+    links
+}
+
+/// Whether the known link ends where it was found, and is not the beginning of a longer one.
+fn ends_after(rest: &str, known: &KnownLink<'_>) -> bool {
+    let behind = rest.strip_prefix(known.shown).unwrap_or_default();
+    let more: String = behind
+        .chars()
+        .take_while(|char| char.is_ascii_graphic() && !ends_link(*char))
+        .collect();
+    more.chars().all(is_trailing)
+}
+
+/// Returns the link that `rest` begins with.
+fn plain_link(rest: &str) -> Option<&str> {
+    let scheme = ["https://", "http://"].into_iter().find(|scheme| {
+        rest.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    })?;
+    let end = rest.find(ends_link).unwrap_or(rest.len());
+    let link = trim_link(rest.get(..end)?);
+    let has_host = link
+        .get(scheme.len()..)
+        .and_then(|host| host.chars().next())
+        .is_some_and(|first| first.is_alphanumeric() || first == '[');
+    has_host.then_some(link)
+}
+
+fn ends_link(char: char) -> bool {
+    char.is_whitespace()
+        || char.is_control()
+        || matches!(
+            char,
+            '<' | '>'
+                | '"'
+                | '…'
+                | '“'
+                | '”'
+                | '«'
+                | '»'
+                | '「'
+                | '」'
+                | '『'
+                | '』'
+                | '（'
+                | '）'
+                | '，'
+                | '。'
+                | '、'
+                | '；'
+                | '：'
+                | '！'
+                | '？'
+        )
+}
+
+/// What ends a sentence, not an address.
+fn is_trailing(char: char) -> bool {
+    matches!(
+        char,
+        '.' | ','
+            | ';'
+            | ':'
+            | '!'
+            | '?'
+            | '\''
+            | '"'
+            | '*'
+            | '~'
+            | '|'
+            | ')'
+            | ']'
+            | '}'
+            | '>'
+            | '…'
+    )
+}
+
+fn trim_link(mut link: &str) -> &str {
+    while let Some(last) = link.chars().next_back() {
+        let opening = match last {
+            ')' => Some('('),
+            ']' => Some('['),
+            '}' => Some('{'),
+            _ => None,
+        };
+        let balanced = opening
+            .is_some_and(|opening| link.matches(opening).count() >= link.matches(last).count());
+        if balanced || !is_trailing(last) {
+            break;
+        }
+        link = link.strip_suffix(last).unwrap_or_default();
+    }
+    link
+}
+
+/// Whether `url` stands in `text` so that every service takes exactly it for the link.
+pub(super) fn contains_whole(text: &str, url: &str) -> bool {
+    text.match_indices(url).any(|(start, found)| {
+        let (before, _) = text.split_at(start);
+        let (_, behind) = text.split_at(start + found.len());
+        let free_before = before.chars().next_back().is_none_or(|char| {
+            !char.is_alphanumeric()
+                && !matches!(
+                    char,
+                    '/' | '=' | '?' | '&' | '#' | '%' | '@' | ':' | '.' | '_' | '-' | '+' | '~'
+                )
+        });
+        let free_behind = behind
+            .chars()
+            .take_while(|char| !char.is_whitespace())
+            .all(is_trailing);
+        free_before && free_behind
+    })
+}
+
+/// Finds every hashtag outside of links. One of digits alone is none, on any service.
+pub(super) fn tags(text: &str, links: &[Link]) -> Vec<Tag> {
+    let mut tags = Vec::new();
+    for (start, sign) in text.match_indices(['#', '＃']) {
+        let (before, _) = text.split_at(start);
+        let (_, behind) = text.split_at(start + sign.len());
+        let free = before.chars().next_back().is_none_or(|char| {
+            char.is_whitespace()
+                || matches!(
+                    char,
+                    '(' | '[' | '{' | '"' | '“' | '«' | '（' | '「' | '、' | '。' | '，'
+                )
+        });
+        if !free || inside(links, start) {
+            continue;
+        }
+        let name: String = behind
+            .graphemes(true)
+            .take_while(|grapheme| is_word(grapheme))
+            .collect();
+        if name.chars().any(|char| !char.is_numeric() && char != '_') {
+            tags.push(Tag {
+                range: start..start + sign.len() + name.len(),
+                name,
+            });
+        }
+    }
+    tags
+}
+
+/// Finds every `@user@server` outside of links.
+pub(super) fn mentions(text: &str, links: &[Link]) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut done = 0;
+    for (start, _) in text.match_indices('@') {
+        let (before, _) = text.split_at(start);
+        let (_, behind) = text.split_at(start + 1);
+        let free = before
+            .chars()
+            .next_back()
+            .is_none_or(|char| !char.is_alphanumeric() && !matches!(char, '_' | '/' | '=' | '@'));
+        if start < done || !free || inside(links, start) {
+            continue;
+        }
+        let user = name_at(behind, |char| {
+            char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-')
+        });
+        let Some(server) = behind
+            .strip_prefix(user)
+            .and_then(|rest| rest.strip_prefix('@'))
+        else {
+            continue;
+        };
+        let server = name_at(server, |char| {
+            char.is_alphanumeric() || matches!(char, '_' | '.' | '-')
+        });
+        if user.is_empty() || server.is_empty() {
+            continue;
+        }
+        done = start + 1 + user.len() + 1 + server.len();
+        mentions.push(Mention {
+            range: start..done,
+            local: format!("@{user}"),
+        });
+    }
+    mentions
+}
+
+/// Returns the name that `text` begins with; dots and hyphens at its end belong to the sentence.
+fn name_at(text: &str, legal: impl Fn(char) -> bool) -> &str {
+    let end = text.find(|char| !legal(char)).unwrap_or(text.len());
+    let (name, _) = text.split_at(end);
+    name.trim_end_matches(['.', '-'])
+}
+
+/// Combining marks belong to the letter before them, so whole grapheme clusters are looked at.
+pub(super) fn is_word(grapheme: &str) -> bool {
+    grapheme
+        .chars()
+        .next()
+        .is_some_and(|char| char.is_alphanumeric() || char == '_')
+}
+
+fn inside(links: &[Link], offset: usize) -> bool {
+    links.iter().any(|link| link.range.contains(&offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Vec<&str> {
+        ranges.map(|range| text.get(range).unwrap()).collect()
+    }
+
+    #[test]
+    fn links_end_where_people_see_them_end() {
+        let check =
+            |text: &'static str| shown(text, links(text, None).into_iter().map(|link| link.range));
+        assert_eq!(check("see https://a.example/b."), ["https://a.example/b"]);
+        assert_eq!(check("(http://a.example/b)"), ["http://a.example/b"]);
+        assert_eq!(
+            check("https://a.example/b_(c) x HTTPS://B.example!"),
+            ["https://a.example/b_(c)", "HTTPS://B.example"]
+        );
+        assert_eq!(
+            check("看https://a.example/你好。再见"),
+            ["https://a.example/你好"]
+        );
+        assert_eq!(
+            check("<https://a.example/?q=1&r=2#f>"),
+            ["https://a.example/?q=1&r=2#f"]
+        );
+        assert_eq!(
+            check("https:// xhttps://a.example ftp://b"),
+            Vec::<&str>::new()
+        );
+    }
+
+    #[test]
+    fn a_known_link_is_found_exactly() {
+        let check = |text: &'static str, url| {
+            let known = KnownLink {
+                shown: url,
+                uri: url,
+            };
+            shown(
+                text,
+                links(text, Some(known)).into_iter().map(|link| link.range),
+            )
+        };
+        let url = "https://a.example/x";
+        assert_eq!(check("https://a.example/x。次", url), [url]);
+        assert_eq!(check("https://a.example/x次", url), [url]);
+        assert_eq!(check("https://a.example/xy", url), ["https://a.example/xy"]);
+        assert_eq!(check("https://a.example/x).", url), [url]);
+        assert_eq!(
+            check("https://a.example/x)", "https://a.example/x)"),
+            ["https://a.example/x)"]
+        );
+    }
+
+    #[test]
+    fn an_address_in_another_is_not_the_address() {
+        let check = |text| contains_whole(text, "https://a.example/x");
+        assert!(check("https://a.example/x"));
+        assert!(check("see (https://a.example/x)."));
+        assert!(check("a\nhttps://a.example/x\nb"));
+        assert!(!check("https://a.example/xy"));
+        assert!(!check("https://a.example/x/"));
+        assert!(!check("https://a.example/x?y"));
+        assert!(!check("https://a.example/x次"));
+        assert!(!check("https://b.example/?u=https://a.example/x"));
+    }
+
+    #[test]
+    fn hashtags_are_words_of_any_script() {
+        let check = |text: &'static str| {
+            let links = links(text, None);
+            shown(text, tags(text, &links).into_iter().map(|tag| tag.range))
+        };
+        assert_eq!(
+            check("#rust and #Straße, #日本語。 #हिन्दी"),
+            ["#rust", "#Straße", "#日本語", "#हिन्दी"]
+        );
+        assert_eq!(check("#2026 #2026er # #_ a#b ##c"), ["#2026er"]);
+        assert_eq!(check("https://a.example/#frag #x"), ["#x"]);
+        assert_eq!(
+            check("(#x) #y🎉 #cafe\u{301}"),
+            ["#x", "#y", "#cafe\u{301}"]
+        );
+    }
+
+    #[test]
+    fn mentions_name_a_server() {
+        let check = |text: &'static str| {
+            let links = links(text, None);
+            mentions(text, &links)
+                .into_iter()
+                .map(|mention| (text.get(mention.range).unwrap(), mention.local))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            check("hi @me@host.example. and @you, a@b.example"),
+            [("@me@host.example", "@me".to_owned())]
+        );
+        assert_eq!(check("https://host.example/@me@other.example"), []);
+    }
+}
