@@ -1,0 +1,224 @@
+//! Dates as feeds, front matter, pages, and manifests write them.
+//!
+//! The rule for what is missing: a time without a zone is in the site's timezone, and a date without a time is that
+//! day's midnight there.
+
+use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
+use chrono_tz::Tz;
+
+use crate::model::time::Timestamp;
+
+/// What a source says about a date.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum DateField {
+    /// Nothing.
+    #[default]
+    Missing,
+    /// Something that is no date.
+    Unreadable(String),
+    /// A moment.
+    At(Timestamp),
+}
+
+impl DateField {
+    /// Reads what a source wrote.
+    pub(super) fn read(text: &str, timezone: Tz) -> Self {
+        let text = text.trim();
+        if text.is_empty() {
+            return Self::Missing;
+        }
+        match parse(text, timezone) {
+            // Hugo writes the year 1 where an article has no date.
+            Some(time) if time.to_chrono().year() <= 1 => Self::Missing,
+            Some(time) => Self::At(time),
+            None => Self::Unreadable(text.to_owned()),
+        }
+    }
+
+    /// Returns the moment, if it is one.
+    pub(super) fn at(&self) -> Option<Timestamp> {
+        match self {
+            Self::At(time) => Some(*time),
+            Self::Missing | Self::Unreadable(_) => None,
+        }
+    }
+}
+
+/// Reads a date in any of the forms that site generators write.
+pub(super) fn parse(text: &str, timezone: Tz) -> Option<Timestamp> {
+    let text = text.trim();
+    if let Ok(time) = Timestamp::parse(text) {
+        return Some(time);
+    }
+    zoned(text)
+        .or_else(|| local(text, timezone))
+        .or_else(|| rfc2822(text))
+}
+
+/// Returns the day on which `time` falls in `timezone`.
+pub(super) fn day(time: Timestamp, timezone: Tz) -> NaiveDate {
+    time.to_chrono().with_timezone(&timezone).date_naive()
+}
+
+/// Returns whether two days are at most one apart: a filename's date and a feed's differ by that where their zones do.
+pub(super) fn about_same_day(one: NaiveDate, other: NaiveDate) -> bool {
+    one.signed_duration_since(other).abs() <= TimeDelta::days(1)
+}
+
+/// Returns the midnight that begins `date`.
+pub(super) fn midnight(date: NaiveDate, timezone: Tz) -> Option<Timestamp> {
+    in_zone(date.and_hms_opt(0, 0, 0)?, timezone)
+}
+
+const LOCAL_FORMATS: [&str; 6] = [
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M",
+    "%Y-%m-%d %H:%M",
+    "%Y/%m/%d %H:%M:%S%.f",
+    "%Y/%m/%d %H:%M",
+];
+
+/// ISO dates with a zone that RFC 3339 does not allow: `2024-01-02 10:00:00 +0100`, `2024-01-02 10:00 UTC`.
+fn zoned(text: &str) -> Option<Timestamp> {
+    let utc = ["UTC", "GMT", "Z"]
+        .iter()
+        .find_map(|name| text.strip_suffix(name));
+    if let Some(text) = utc {
+        return local_time(text.trim_end()).and_then(|time| in_zone(time, Tz::UTC));
+    }
+    LOCAL_FORMATS.iter().find_map(|format| {
+        DateTime::parse_from_str(text, &format!("{format}%#z"))
+            .or_else(|_no_space| DateTime::parse_from_str(text, &format!("{format} %#z")))
+            .ok()
+            .map(|time| Timestamp::from_chrono(&time))
+    })
+}
+
+fn local(text: &str, timezone: Tz) -> Option<Timestamp> {
+    local_time(text)
+        .and_then(|time| in_zone(time, timezone))
+        .or_else(|| {
+            ["%Y-%m-%d", "%Y/%m/%d"]
+                .iter()
+                .find_map(|format| NaiveDate::parse_from_str(text, format).ok())
+                .and_then(|date| midnight(date, timezone))
+        })
+}
+
+fn local_time(text: &str) -> Option<NaiveDateTime> {
+    LOCAL_FORMATS
+        .iter()
+        .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
+}
+
+/// Where clocks are set back the earlier of the two moments counts; a time that a clock skips is read an hour later.
+fn in_zone(time: NaiveDateTime, timezone: Tz) -> Option<Timestamp> {
+    timezone
+        .from_local_datetime(&time)
+        .earliest()
+        .or_else(|| {
+            let later = time.checked_add_signed(TimeDelta::hours(1))?;
+            timezone.from_local_datetime(&later).earliest()
+        })
+        // A zone that skipped a whole day, as Samoa once did.
+        .or_else(|| {
+            let later = time.checked_add_days(Days::new(1))?;
+            timezone.from_local_datetime(&later).earliest()
+        })
+        .map(|time| Timestamp::from_chrono(&time))
+}
+
+/// RSS dates, with what feeds get wrong: a false or foreign weekday, long month names, `UTC`, one-digit hours.
+fn rfc2822(text: &str) -> Option<Timestamp> {
+    let without_weekday = text.split_once(',').map_or(text, |(_weekday, rest)| rest);
+    let mut words = without_weekday.split_whitespace();
+    let (day, month, year, clock) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let zone = words.next().unwrap_or("+0000");
+    let zone = if matches!(zone, "UTC" | "-0000") {
+        "+0000"
+    } else {
+        zone
+    };
+    let month: String = month.chars().take(3).collect();
+    let clock = if clock.find(':') == Some(1) {
+        format!("0{clock}")
+    } else {
+        clock.to_owned()
+    };
+    DateTime::parse_from_rfc2822(&format!("{day} {month} {year} {clock} {zone}"))
+        .ok()
+        .map(|time| Timestamp::from_chrono(&time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> String {
+        match DateField::read(text, Tz::Europe__Berlin) {
+            DateField::Missing => "missing".to_owned(),
+            DateField::Unreadable(text) => format!("unreadable `{text}`"),
+            DateField::At(time) => time.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_zone_in_the_text_counts() {
+        assert_eq!(check("2026-01-02T10:00:00Z"), "2026-01-02T10:00:00.000Z");
+        assert_eq!(
+            check("2026-01-02 10:00:00 +0530"),
+            "2026-01-02T04:30:00.000Z"
+        );
+        assert_eq!(
+            check("2026-01-02T10:00:00-0800"),
+            "2026-01-02T18:00:00.000Z"
+        );
+        assert_eq!(check("2026-01-02 10:00 UTC"), "2026-01-02T10:00:00.000Z");
+        assert_eq!(
+            check("Fri, 02 Jan 2026 10:00:00 GMT"),
+            "2026-01-02T10:00:00.000Z"
+        );
+        assert_eq!(
+            check("Thurs, 2 January 2026 9:00:00 UTC"),
+            "2026-01-02T09:00:00.000Z"
+        );
+        assert_eq!(check("02 Jan 2026 10:00 EST"), "2026-01-02T15:00:00.000Z");
+    }
+
+    #[test]
+    fn without_a_zone_the_sites_counts() {
+        assert_eq!(check("2026-01-02"), "2026-01-01T23:00:00.000Z");
+        assert_eq!(check("2026-07-02"), "2026-07-01T22:00:00.000Z");
+        assert_eq!(check("2026-01-02T09:00"), "2026-01-02T08:00:00.000Z");
+        assert_eq!(check("2026-01-02 09:00:30"), "2026-01-02T08:00:30.000Z");
+        // The clock jumps from 2:00 to 3:00, and back from 3:00 to 2:00.
+        assert_eq!(check("2026-03-29 02:30"), "2026-03-29T01:30:00.000Z");
+        assert_eq!(check("2026-10-25 02:30"), "2026-10-25T00:30:00.000Z");
+    }
+
+    #[test]
+    fn what_is_no_date_is_said() {
+        assert_eq!(check(""), "missing");
+        assert_eq!(check("0001-01-01T00:00:00Z"), "missing");
+        assert_eq!(check("soon"), "unreadable `soon`");
+        assert_eq!(check("2026-13-01"), "unreadable `2026-13-01`");
+        assert_eq!(
+            check("31 Foo 2026 10:00:00 GMT"),
+            "unreadable `31 Foo 2026 10:00:00 GMT`"
+        );
+    }
+
+    #[test]
+    fn days_are_compared_on_the_sites_calendar() {
+        let day_of = |text| day(parse(text, Tz::UTC).unwrap(), Tz::Europe__Berlin);
+        assert!(about_same_day(
+            day_of("2026-01-01"),
+            day_of("2026-01-02T22:59:00Z")
+        ));
+        assert!(!about_same_day(
+            day_of("2026-01-01"),
+            day_of("2026-01-02T23:00:00Z")
+        ));
+    }
+}

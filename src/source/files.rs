@@ -1,0 +1,108 @@
+//! Reading from disk and over the network, with limits.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use super::{Fetch, SourceError};
+
+/// Larger than any feed, sitemap (50 MB by its standard), or manifest; smaller than what would fill a small machine.
+const LIST_BYTES_MAX: u64 = 50 * 1024 * 1024;
+/// More files than this are a wrong directory (`/`, `node_modules`), not a blog.
+pub(super) const FILES_MAX: usize = 50_000;
+
+/// Whether a source is given as a URL.
+pub(super) fn is_url(source: &str) -> bool {
+    source.starts_with("https://") || source.starts_with("http://")
+}
+
+/// Reads a source that is a path below `repo` or a URL.
+pub(super) fn read_list(
+    repo: &Path,
+    key: &'static str,
+    source: &str,
+    fetch: &dyn Fetch,
+) -> Result<Vec<u8>, SourceError> {
+    let bytes = if is_url(source) {
+        fetch.fetch(source).map_err(|reason| SourceError::Fetch {
+            key,
+            url: source.to_owned(),
+            reason,
+        })?
+    } else {
+        read_limited(&repo.join(source)).map_err(|cause| SourceError::Unreadable {
+            key,
+            path: source.to_owned(),
+            cause,
+        })?
+    };
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LIST_BYTES_MAX {
+        return Err(SourceError::TooLarge {
+            key,
+            path: source.to_owned(),
+            limit_bytes: LIST_BYTES_MAX,
+        });
+    }
+    Ok(bytes)
+}
+
+/// Returns all files below a directory, relative to it with `/` between segments, sorted.
+pub(super) fn below(
+    root: &Path,
+    key: &'static str,
+    shown: &str,
+) -> Result<Vec<String>, SourceError> {
+    let mut files = Vec::new();
+    let mut directories = vec![String::new()];
+    while let Some(directory) = directories.pop() {
+        let unreadable = |cause| SourceError::Unreadable {
+            key,
+            path: format!("{shown}/{directory}"),
+            cause,
+        };
+        for entry in std::fs::read_dir(root.join(&directory)).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            // A name that is not Unicode belongs to no URL.
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            // Links are not followed: one that leads upwards would never end.
+            let kind = entry.file_type().map_err(unreadable)?;
+            if kind.is_dir() {
+                directories.push(format!("{directory}{name}/"));
+            } else if kind.is_file() {
+                files.push(format!("{directory}{name}"));
+            }
+        }
+        if files.len() > FILES_MAX {
+            return Err(SourceError::TooManyFiles {
+                key,
+                path: shown.to_owned(),
+                limit: FILES_MAX,
+            });
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Whether a path's extension is one of these, in lower or upper case.
+pub(super) fn has_extension(path: &str, extensions: &[&str]) -> bool {
+    Path::new(path)
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| {
+            extensions
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(extension))
+        })
+}
+
+/// Reads a file, at most one byte more than the limit, so that too much is seen and not read.
+fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(LIST_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,344 @@
+//! Which entries of the sources, pages, and Markdown files are one article.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use url::Url;
+
+use crate::model::item::{ItemId, ItemIdError};
+
+use super::dates;
+use super::listed::{Listed, Origin};
+use super::markdown::{self, MarkdownFile};
+use super::page::{PageHead, Pages};
+use super::{Catalog, Context, Lists};
+
+/// Everything that is known of one article.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// By the page's canonical link, else the address that a source lists.
+    pub(super) id: ItemId,
+    /// The address that the first source lists.
+    pub(super) link: String,
+    /// Every address that a source lists.
+    pub(super) links: Vec<String>,
+    pub(super) page: Option<PageHead>,
+    pub(super) listed: BTreeMap<Origin, Listed>,
+    /// The index of its Markdown file.
+    pub(super) file: Option<usize>,
+    /// It must not become an item; the reason is among the problems.
+    pub(super) is_left_out: bool,
+}
+
+impl Group {
+    /// Returns the address by which it was found.
+    pub(super) fn canonical(&self) -> &str {
+        self.page
+            .as_ref()
+            .and_then(|page| page.canonical.as_deref())
+            .unwrap_or(&self.link)
+    }
+
+    /// Returns what a source says, if it lists this article.
+    pub(super) fn from(&self, origin: Origin) -> Option<&Listed> {
+        self.listed.get(&origin)
+    }
+
+    /// Returns the article's day, as the sources other than Markdown know it.
+    fn day(&self, context: &Context<'_>) -> Option<chrono::NaiveDate> {
+        self.listed
+            .values()
+            .map(|listed| &listed.published)
+            .chain(self.page.as_ref().map(|page| &page.published))
+            .find_map(dates::DateField::at)
+            .map(|time| dates::day(time, context.site.timezone))
+    }
+}
+
+/// Brings together what is listed under one address, with its page.
+pub(super) fn gather(
+    context: &Context<'_>,
+    lists: Lists,
+    pages: Option<&Pages<'_>>,
+    catalog: &mut Catalog,
+) -> Vec<Group> {
+    let site = &context.site.url;
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_id: BTreeMap<ItemId, usize> = BTreeMap::new();
+    for (origin, entries) in lists.listed {
+        for mut listed in entries {
+            let Some(link) = listed.url.clone() else {
+                catalog.problems.push(format!(
+                    "{}: it has no link, so it is left out",
+                    listed.described()
+                ));
+                continue;
+            };
+            let page = listed.page.take().or_else(|| pages?.at(&link));
+            let canonical = page
+                .as_ref()
+                .and_then(|page| page.canonical.as_ref())
+                .unwrap_or(&link);
+            let id = match ItemId::from_url(site, canonical) {
+                Ok(id) => id,
+                Err(ItemIdError::Foreign(url)) => {
+                    catalog.foreign.push(url);
+                    continue;
+                }
+                Err(error @ ItemIdError::NotAUrl(_)) => {
+                    catalog.problems.push(format!(
+                        "{}: {error}, so it is left out",
+                        listed.described()
+                    ));
+                    continue;
+                }
+            };
+            let group = Group {
+                id: id.clone(),
+                links: vec![link.clone()],
+                link,
+                page,
+                file: listed.file,
+                listed: BTreeMap::from([(origin, listed)]),
+                is_left_out: false,
+            };
+            if let Some(known) = by_id.get(&id).and_then(|index| groups.get_mut(*index)) {
+                merge(known, group, origin, catalog);
+            } else {
+                by_id.insert(id, groups.len());
+                groups.push(group);
+            }
+        }
+    }
+    for (url, message) in lists.broken {
+        let page = url.as_deref().and_then(|url| pages?.at(url));
+        let canonical = page.and_then(|page| page.canonical).or(url);
+        let id = canonical.and_then(|canonical| ItemId::from_url(site, &canonical).ok());
+        let group = id
+            .and_then(|id| by_id.get(&id))
+            .and_then(|index| groups.get_mut(*index));
+        if let Some(group) = group {
+            group.is_left_out = true;
+        }
+        catalog
+            .problems
+            .push(format!("{message}; the article is left out"));
+    }
+    groups
+}
+
+/// Adds what another entry says of the same id.
+fn merge(known: &mut Group, other: Group, origin: Origin, catalog: &mut Catalog) {
+    if let Some(first) = known.from(origin) {
+        if is_same_address(known.canonical(), other.canonical()) {
+            catalog.notices.push(format!(
+                "`{}` is listed twice; what stands first counts ({})",
+                known.canonical(),
+                first.place
+            ));
+        } else {
+            known.is_left_out = true;
+            catalog.problems.push(two_addresses(
+                known.canonical(),
+                other.canonical(),
+                &known.id,
+            ));
+        }
+        return;
+    }
+    known.links.extend(other.links);
+    known.page = known.page.take().or(other.page);
+    known.file = known.file.or(other.file);
+    known.listed.extend(other.listed);
+}
+
+/// Says that two addresses name one item, so that a ledger row could not tell which was announced.
+pub(super) fn two_addresses(one: &str, other: &str, id: &ItemId) -> String {
+    format!(
+        "`{one}` and `{other}` would both be the item `{id}`: both are left out; give each article an address of its own"
+    )
+}
+
+/// Whether two addresses differ at most in `http` and `https`, and in the fragment.
+pub(super) fn is_same_address(one: &str, other: &str) -> bool {
+    let normal = |text: &str| {
+        Url::parse(text).ok().map(|mut url| {
+            url.set_fragment(None);
+            let text = String::from(url);
+            text.strip_prefix("http://")
+                .map(|rest| format!("https://{rest}"))
+                .unwrap_or(text)
+        })
+    };
+    normal(one) == normal(other)
+}
+
+/// Finds each article's Markdown file: by the address in its front matter, else by slug and day.
+pub(super) fn match_files(
+    context: &Context<'_>,
+    groups: &mut [Group],
+    files: &[MarkdownFile],
+    catalog: &mut Catalog,
+) {
+    let index = FileIndex::new(context, files);
+    let candidates: Vec<Vec<usize>> = groups
+        .iter()
+        .map(|group| match group.file {
+            Some(file) => vec![file],
+            None => index.candidates(context, group, files),
+        })
+        .collect();
+    let mut claims: BTreeMap<usize, usize> = BTreeMap::new();
+    for file in candidates.iter().flatten() {
+        *claims.entry(*file).or_default() += 1;
+    }
+    let mut problems: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    let mut used: BTreeSet<usize> = BTreeSet::new();
+    for (group, candidates) in groups.iter_mut().zip(&candidates) {
+        used.extend(candidates);
+        let paths = || {
+            let paths = candidates.iter().filter_map(|file| files.get(*file));
+            paths
+                .map(|file| format!("`{}`", file.path))
+                .collect::<Vec<_>>()
+                .join(" and ")
+        };
+        // A file that can't be read may say that its article must not go out: none that it fits does.
+        let broken = candidates
+            .iter()
+            .filter(|file| files.get(**file).is_some_and(|file| file.parsed.is_err()));
+        for file in broken {
+            group.is_left_out = true;
+            problems
+                .entry(*file)
+                .or_default()
+                .push(format!("`{}`", group.id));
+        }
+        match candidates.as_slice() {
+            [] => {}
+            [file] if claims.get(file) == Some(&1) => group.file = Some(*file),
+            [file] => catalog.notices.push(format!(
+                "{} fits more articles than one, among them `{}`: it is not used for that; set `canonical_url` in it",
+                files.get(*file).map(|file| file.path.as_str()).unwrap_or_default(),
+                group.link
+            )),
+            _ => catalog.notices.push(format!(
+                "`{}` fits more Markdown files than one, {}: none is used; set `canonical_url` in the right one",
+                group.link,
+                paths()
+            )),
+        }
+    }
+    for (number, file) in files.iter().enumerate() {
+        if let Err(message) = &file.parsed {
+            let left_out = problems.remove(&number).map_or_else(String::new, |ids| {
+                format!("; left out until it is mended: {}", ids.join(", "))
+            });
+            catalog.problems.push(format!("{message}{left_out}"));
+        }
+    }
+    let unused: Vec<&str> = files
+        .iter()
+        .enumerate()
+        .filter(|(number, file)| {
+            !used.contains(number) && file.parsed.is_ok() && !file.is_kept_back(context.now)
+        })
+        .map(|(_number, file)| file.path.as_str())
+        .collect();
+    catalog.notices.extend(unused_notice(&unused));
+}
+
+/// How many names a notice gives as examples.
+pub(super) const EXAMPLES_MAX: usize = 3;
+
+/// Returns the first few of a list of names.
+pub(super) fn examples(names: &[&str]) -> String {
+    let more = if names.len() > EXAMPLES_MAX {
+        ", …"
+    } else {
+        ""
+    };
+    let shown: Vec<&str> = names.iter().copied().take(EXAMPLES_MAX).collect();
+    format!("{}{more}", shown.join(", "))
+}
+
+fn unused_notice(unused: &[&str]) -> Option<String> {
+    match unused {
+        [] => None,
+        [one] => Some(format!(
+            "{one} belongs to no article that is listed (a feed shows only its newest)"
+        )),
+        many => Some(format!(
+            "{} Markdown files belong to no article that is listed (a feed shows only its newest): {}",
+            many.len(),
+            examples(many)
+        )),
+    }
+}
+
+/// Files by what may name their article.
+#[derive(Debug, Default)]
+struct FileIndex {
+    by_address: BTreeMap<ItemId, Vec<usize>>,
+    by_slug: BTreeMap<String, Vec<usize>>,
+}
+
+impl FileIndex {
+    fn new(context: &Context<'_>, files: &[MarkdownFile]) -> Self {
+        let mut index = Self::default();
+        for (number, file) in files.iter().enumerate() {
+            let addresses: BTreeSet<ItemId> = file
+                .parsed
+                .iter()
+                .flat_map(|parsed| parsed.canonical.iter().chain(&parsed.permalink))
+                .filter_map(|url| ItemId::from_url(&context.site.url, url).ok())
+                .collect();
+            // An address in front matter says which article it is; the slug is a guess beside it.
+            if addresses.is_empty() {
+                for slug in file.slug_forms() {
+                    index.by_slug.entry(slug).or_default().push(number);
+                }
+            }
+            for address in addresses {
+                index.by_address.entry(address).or_default().push(number);
+            }
+        }
+        index
+    }
+
+    fn candidates(
+        &self,
+        context: &Context<'_>,
+        group: &Group,
+        files: &[MarkdownFile],
+    ) -> Vec<usize> {
+        let link_ids = group
+            .links
+            .iter()
+            .filter_map(|link| ItemId::from_url(&context.site.url, link).ok());
+        let named: BTreeSet<usize> = std::iter::once(group.id.clone())
+            .chain(link_ids)
+            .filter_map(|id| self.by_address.get(&id))
+            .flatten()
+            .copied()
+            .collect();
+        if !named.is_empty() {
+            return named.into_iter().collect();
+        }
+        let timezone = context.site.timezone;
+        let day = group.day(context);
+        let fits = |file: &MarkdownFile| match (day, file.day(timezone)) {
+            (Some(one), Some(other)) => dates::about_same_day(one, other),
+            // A sitemap has no dates; a file without one is a page such as "about".
+            (None, Some(_)) => true,
+            // Its date can't be read: better one article too many left out than one that its author kept back.
+            (_, None) => file.parsed.is_err(),
+        };
+        markdown::last_segment(group.canonical())
+            .and_then(|segment| self.by_slug.get(&segment))
+            .into_iter()
+            .flatten()
+            .copied()
+            .filter(|number| files.get(*number).is_some_and(fits))
+            .collect()
+    }
+}

@@ -1,0 +1,472 @@
+//! Markdown sources: bodies, front matter, and what names a file's article (slug, date, permalink).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use chrono::NaiveDate;
+use chrono_tz::Tz;
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::model::ids::ChannelName;
+use crate::model::item::Body;
+use crate::model::time::Timestamp;
+
+use super::dates::{self, DateField};
+use super::files::{self, FILES_MAX};
+use super::front_matter::{self, Document};
+use super::page::absolute;
+use super::settings::{self, AuthorSays};
+use super::text::collapse;
+use super::{Context, SourceError};
+
+/// No article is longer; a larger file is something else with the same extension.
+const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// Files whose text is Markdown. MDX is not: it holds code that other services would show.
+const MARKDOWN_EXTENSIONS: [&str; 5] = ["md", "markdown", "mkd", "mkdn", "mdown"];
+/// Files that have front matter and another kind of text.
+const OTHER_EXTENSIONS: [&str; 3] = ["mdx", "html", "htm"];
+
+/// A file, read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct MarkdownFile {
+    /// Relative to the repository's top, with `/` between segments.
+    pub(super) path: String,
+    /// The names that its article's address may end in.
+    pub(super) slugs: Vec<String>,
+    /// The day in its name, as Jekyll's posts have it.
+    pub(super) name_date: Option<NaiveDate>,
+    /// What it holds, or what is wrong with it: then its article is left out, since the author may have said so.
+    pub(super) parsed: Result<Parsed, String>,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Parsed {
+    pub(super) title: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) published: DateField,
+    pub(super) updated: Option<Timestamp>,
+    pub(super) authors: Vec<String>,
+    pub(super) tags: Vec<String>,
+    pub(super) categories: Vec<String>,
+    /// Absolute.
+    pub(super) aliases: Vec<String>,
+    pub(super) language: Option<String>,
+    /// May be relative to the article.
+    pub(super) image: Option<String>,
+    pub(super) is_draft: bool,
+    /// `canonical_url`, absolute.
+    pub(super) canonical: Option<String>,
+    /// `permalink` and its relatives, absolute.
+    pub(super) permalink: Option<String>,
+    pub(super) author_says: Option<AuthorSays>,
+    /// None where the file's text is not Markdown.
+    pub(super) body: Option<Body>,
+}
+
+impl MarkdownFile {
+    /// Returns the day that the file gives its article.
+    pub(super) fn day(&self, timezone: Tz) -> Option<NaiveDate> {
+        self.parsed
+            .as_ref()
+            .ok()
+            .and_then(|parsed| parsed.published.at())
+            .map(|time| dates::day(time, timezone))
+            .or(self.name_date)
+    }
+
+    /// Returns what the address of this file's article may end in, as the different generators write it.
+    pub(super) fn slug_forms(&self) -> BTreeSet<String> {
+        self.slugs
+            .iter()
+            .flat_map(|slug| [slug.clone(), slug.to_lowercase(), slugify(slug)])
+            .filter(|form| !form.is_empty())
+            .collect()
+    }
+
+    /// Whether no article is to be expected: a draft, or one that the author keeps back.
+    pub(super) fn is_kept_back(&self, now: Timestamp) -> bool {
+        self.parsed.as_ref().is_ok_and(|parsed| {
+            parsed.is_draft
+                || parsed.author_says == Some(AuthorSays::Exclude)
+                || parsed.published.at().is_some_and(|date| date > now)
+        })
+    }
+}
+
+/// Reads all files that `pattern` names.
+pub(super) fn read_all(
+    context: &Context<'_>,
+    pattern: &str,
+) -> Result<Vec<MarkdownFile>, SourceError> {
+    let bad_pattern = |reason: String| SourceError::BadPattern {
+        pattern: pattern.to_owned(),
+        reason,
+    };
+    let top = glob::Pattern::escape(&context.repo.to_string_lossy());
+    let options = glob::MatchOptions {
+        case_sensitive: true,
+        require_literal_separator: true,
+        require_literal_leading_dot: true,
+    };
+    let paths = glob::glob_with(&format!("{top}/{pattern}"), options)
+        .map_err(|error| bad_pattern(error.msg.to_owned()))?;
+    let mut files = Vec::new();
+    for path in paths {
+        let path = path.map_err(|error| SourceError::Unreadable {
+            key: "markdown",
+            path: error.path().display().to_string(),
+            cause: std::io::Error::from(error.error().kind()),
+        })?;
+        let Some(shown) = shown_path(&path, context.repo) else {
+            continue;
+        };
+        let is_source = files::has_extension(&shown, &MARKDOWN_EXTENSIONS)
+            || files::has_extension(&shown, &OTHER_EXTENSIONS);
+        if !is_source || is_section(&shown) || !path.is_file() {
+            continue;
+        }
+        if files.len() == FILES_MAX {
+            return Err(SourceError::TooManyFiles {
+                key: "markdown",
+                path: pattern.to_owned(),
+                limit: FILES_MAX,
+            });
+        }
+        files.push(read_file(context, &path, shown));
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(files)
+}
+
+/// Returns the last segment of an article's address, decoded, without `.html`: what a slug is compared with.
+pub(super) fn last_segment(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let mut segments: Vec<&str> = url
+        .path()
+        .split('/')
+        .filter(|part| !part.is_empty())
+        .collect();
+    if segments.last() == Some(&"index.html") {
+        segments.pop();
+    }
+    let last = segments.pop()?;
+    let decoded = percent_encoding::percent_decode_str(last)
+        .decode_utf8()
+        .ok()?;
+    Some(decoded.strip_suffix(".html").unwrap_or(&decoded).to_owned())
+}
+
+/// Makes a name into what most generators put into an address: lower case, `-` between words.
+pub(super) fn slugify(name: &str) -> String {
+    name.to_lowercase()
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+fn shown_path(path: &Path, repo: &Path) -> Option<String> {
+    let relative = path.strip_prefix(repo).unwrap_or(path);
+    Some(relative.to_str()?.replace(std::path::MAIN_SEPARATOR, "/"))
+}
+
+/// Hugo and Zola describe a section, not an article, in `_index.md`.
+fn is_section(path: &str) -> bool {
+    path.rsplit('/')
+        .next()
+        .is_some_and(|name| name.starts_with("_index."))
+}
+
+fn read_file(context: &Context<'_>, path: &Path, shown: String) -> MarkdownFile {
+    let (name, name_date) = name_and_date(&shown);
+    let mut slugs = vec![name];
+    let parsed = read_text(path)
+        .map_err(|reason| format!("{shown}: {reason}"))
+        .and_then(|text| {
+            let document = front_matter::parse(&text)
+                .map_err(|error| at_line(&shown, error.line, &error.message))?;
+            // A slug of its own takes the place of the file's name.
+            if let Some(slug) = text_field(&document.fields, &["slug"]) {
+                slugs = vec![slug];
+            }
+            read_parsed(context, &shown, &document)
+        });
+    MarkdownFile {
+        path: shown,
+        slugs,
+        name_date,
+        parsed,
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let length = std::fs::metadata(path)
+        .map_err(|error| error.to_string())?
+        .len();
+    if length > FILE_BYTES_MAX {
+        return Err(format!(
+            "it is larger than {FILE_BYTES_MAX} bytes, so it is not read"
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_not_utf8| "it is not UTF-8".to_owned())
+}
+
+/// Splits a file's name into slug and date: `_posts/2026-01-02-hello.md`, `content/hello/index.md`.
+fn name_and_date(path: &str) -> (String, Option<NaiveDate>) {
+    let mut segments = path.rsplit('/');
+    let file = segments.next().unwrap_or_default();
+    let stem = file
+        .rsplit_once('.')
+        .map_or(file, |(stem, _extension)| stem);
+    let name = if stem == "index" {
+        segments.next().unwrap_or(stem)
+    } else {
+        stem
+    };
+    let mut parts = name.splitn(4, '-');
+    let (year, month, day, slug) = (parts.next(), parts.next(), parts.next(), parts.next());
+    let date = match (year, month, day) {
+        (Some(year), Some(month), Some(day)) if year.len() == 4 => {
+            NaiveDate::parse_from_str(&format!("{year}-{month}-{day}"), "%Y-%m-%d").ok()
+        }
+        _ => None,
+    };
+    match (date, slug) {
+        (Some(date), Some(slug)) if !slug.is_empty() => (slug.to_owned(), Some(date)),
+        _ => (name.to_owned(), None),
+    }
+}
+
+fn read_parsed(
+    context: &Context<'_>,
+    shown: &str,
+    document: &Document<'_>,
+) -> Result<Parsed, String> {
+    let fields = &document.fields;
+    let timezone = context.site.timezone;
+    let date = |keys: &[&str]| {
+        text_field(fields, keys).map_or(DateField::Missing, |text| DateField::read(&text, timezone))
+    };
+    let published = date(&["date", "pubDate", "pubdate", "publishDate", "published_at"]);
+    let is_markdown = files::has_extension(shown, &MARKDOWN_EXTENSIONS);
+    let body = document.body.trim_start_matches(['\r', '\n']);
+    Ok(Parsed {
+        title: plain_field(fields, &["title"]),
+        description: plain_field(fields, &["description", "summary", "excerpt"]),
+        published,
+        updated: date(&["updated", "lastmod", "last_modified_at", "updatedDate"]).at(),
+        authors: list_field(fields, &["authors", "author"], Separator::Comma),
+        tags: nested(fields, &["taxonomies", "tags"]).map_or_else(
+            || list_field(fields, &["tags", "tag"], Separator::CommaOrSpace),
+            |value| names(value, Separator::Comma),
+        ),
+        categories: list_field(fields, &["categories", "category"], Separator::CommaOrSpace),
+        aliases: list_field(fields, &["aliases", "redirect_from"], Separator::None)
+            .iter()
+            .filter_map(|alias| below_site(alias, &context.site.url))
+            .collect(),
+        language: plain_field(fields, &["lang", "language"]),
+        image: image(fields),
+        is_draft: flag(fields, "draft") == Some(true) || flag(fields, "published") == Some(false),
+        canonical: text_field(fields, &["canonical_url", "canonicalURL", "canonical"])
+            .and_then(|link| below_site(&link, &context.site.url)),
+        permalink: text_field(fields, &["permalink", "url", "path"])
+            // Jekyll's permalink may be a pattern or the name of one.
+            .filter(|link| !link.contains(':') || link.contains("://"))
+            .filter(|link| link.contains('/'))
+            .and_then(|link| below_site(&link, &context.site.url)),
+        author_says: read_settings(context.known_channels, timezone, shown, document)?,
+        body: (is_markdown && !body.trim().is_empty()).then(|| Body::Markdown(body.to_owned())),
+    })
+}
+
+/// Reads `sayonce`, which Zola allows below `[extra]` only and Hugo wants below `params`.
+fn read_settings(
+    known_channels: &BTreeSet<ChannelName>,
+    timezone: Tz,
+    shown: &str,
+    document: &Document<'_>,
+) -> Result<Option<AuthorSays>, String> {
+    let places: [&[&str]; 3] = [&["sayonce"], &["extra", "sayonce"], &["params", "sayonce"]];
+    let Some((place, value)) = places
+        .iter()
+        .find_map(|place| Some((place, nested(&document.fields, place)?)))
+    else {
+        return Ok(None);
+    };
+    settings::read(value, known_channels, timezone)
+        .map(Some)
+        .map_err(|error| {
+            let path: Vec<&str> = place
+                .iter()
+                .copied()
+                .chain(error.path.iter().map(String::as_str))
+                .collect();
+            let line = front_matter::line_of(document.header, document.header_line, &path);
+            at_line(shown, line, &error.message)
+        })
+}
+
+fn at_line(shown: &str, line: Option<usize>, message: &str) -> String {
+    match line {
+        Some(line) => format!("{shown}:{line}: {message}"),
+        None => format!("{shown}: {message}"),
+    }
+}
+
+/// A path in front matter starts at the site's root, with or without a `/` in front.
+fn below_site(link: &str, site: &Url) -> Option<String> {
+    if link.contains("://") {
+        return absolute(link, site);
+    }
+    let path = link.trim_start_matches('/');
+    if path.is_empty() {
+        return Some(site.to_string());
+    }
+    absolute(path, site)
+}
+
+/// What parts the names of a list that is written as one text.
+#[derive(Clone, Copy, Debug)]
+enum Separator {
+    /// Commas.
+    Comma,
+    /// Commas, or where there are none white space, as in Jekyll.
+    CommaOrSpace,
+    /// The text is one name.
+    None,
+}
+
+fn list_field(fields: &Map<String, Value>, keys: &[&str], separator: Separator) -> Vec<String> {
+    keys.iter()
+        .find_map(|key| fields.get(*key))
+        .map(|value| names(value, separator))
+        .unwrap_or_default()
+}
+
+fn names(value: &Value, separator: Separator) -> Vec<String> {
+    let names: Vec<String> = match value {
+        Value::String(text) => match separator {
+            Separator::CommaOrSpace if !text.contains(',') => {
+                text.split_whitespace().map(str::to_owned).collect()
+            }
+            Separator::Comma | Separator::CommaOrSpace => text.split(',').map(collapse).collect(),
+            Separator::None => vec![text.trim().to_owned()],
+        },
+        Value::Array(values) => values
+            .iter()
+            .filter_map(|value| scalar(value).or_else(|| scalar(value.get("name")?)))
+            .collect(),
+        Value::Object(fields) => fields.get("name").and_then(scalar).into_iter().collect(),
+        Value::Number(_) => scalar(value).into_iter().collect(),
+        Value::Null | Value::Bool(_) => Vec::new(),
+    };
+    names.into_iter().filter(|name| !name.is_empty()).collect()
+}
+
+fn image(fields: &Map<String, Value>) -> Option<String> {
+    let value = fields
+        .get("image")
+        .or_else(|| nested(fields, &["cover", "image"]))
+        .or_else(|| fields.get("images")?.get(0))
+        .or_else(|| nested(fields, &["extra", "image"]))?;
+    scalar(value).or_else(|| {
+        ["path", "url", "src"]
+            .iter()
+            .find_map(|key| scalar(value.get(*key)?))
+    })
+}
+
+fn nested<'a>(fields: &'a Map<String, Value>, path: &[&str]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter()
+        .try_fold(fields.get(*first)?, |value, key| value.get(*key))
+}
+
+fn text_field(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
+    keys.iter().find_map(|key| scalar(fields.get(*key)?))
+}
+
+fn plain_field(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
+    text_field(fields, keys).map(|text| collapse(&text))
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Reads a flag also in the older words of YAML, which Jekyll takes.
+fn flag(fields: &Map<String, Value>, key: &str) -> Option<bool> {
+    match fields.get(key)? {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) => match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        },
+        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_files_name_gives_slug_and_date() {
+        let check = |path: &str| {
+            let (slug, date) = name_and_date(path);
+            match date {
+                Some(date) => format!("{slug} on {date}"),
+                None => slug,
+            }
+        };
+        assert_eq!(
+            check("_posts/2026-01-02-hello-world.md"),
+            "hello-world on 2026-01-02"
+        );
+        assert_eq!(
+            check("_posts/2026-1-2-hello.markdown"),
+            "hello on 2026-01-02"
+        );
+        assert_eq!(check("content/posts/hello/index.md"), "hello");
+        assert_eq!(
+            check("content/2026-01-02-hello/index.md"),
+            "hello on 2026-01-02"
+        );
+        assert_eq!(check("Rust-1.88.0.md"), "Rust-1.88.0");
+        assert_eq!(check("2026-13-02-x.md"), "2026-13-02-x");
+        assert_eq!(check("2026-01-02.md"), "2026-01-02");
+        assert_eq!(check("index.md"), "index");
+    }
+
+    #[test]
+    fn slugs_are_compared_as_generators_write_them() {
+        let check = |slug: &str, url: &str| {
+            let file = MarkdownFile {
+                path: String::new(),
+                slugs: vec![slug.to_owned()],
+                name_date: None,
+                parsed: Ok(Parsed::default()),
+            };
+            last_segment(url).is_some_and(|segment| file.slug_forms().contains(&segment))
+        };
+        assert!(check("hello", "https://blog.example/2026/hello/"));
+        assert!(check("hello", "https://blog.example/2026/hello.html"));
+        assert!(check("hello", "https://blog.example/hello/index.html#top"));
+        assert!(check("Rust-1.88.0", "https://blog.example/Rust-1.88.0/"));
+        assert!(check("Rust-1.88.0", "https://blog.example/rust-1-88-0/"));
+        assert!(check("Rust-1.88.0", "https://blog.example/rust-1.88.0/"));
+        assert!(check("Grüße", "https://blog.example/gr%C3%BC%C3%9Fe/"));
+        assert!(!check("hello", "https://blog.example/hello-world/"));
+        assert!(!check("hello", "https://blog.example/hello/more/"));
+        assert!(!check("hello", "https://blog.example/"));
+    }
+}
