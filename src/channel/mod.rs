@@ -3,6 +3,17 @@
 //! Invariant: a channel knows nothing of the ledger, never retries a write by itself, and classifies by what
 //! is *known*: what is not in its own table of refusals is [`Outcome::InDoubt`].
 
+mod answer;
+mod bluesky;
+mod common;
+mod devto;
+pub mod http;
+mod indexnow;
+mod mastodon;
+pub mod matching;
+mod redact;
+pub mod registry;
+
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::outcome::{Listing, Lookup, Opening, Outcome};
 use crate::model::time::Timestamp;

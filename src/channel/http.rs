@@ -1,0 +1,549 @@
+//! The only file that speaks HTTP.
+//!
+//! Invariants: one request on one fresh connection, never repeated and never redirected; whether a byte of it left is
+//! known, not guessed; a write starts inside its send window or not at all; every call ends within its timeout.
+//!
+//! ureq's errors can't tell a connection that broke before the request from one that broke after it (`UnexpectedEof`
+//! is both), so [`PhaseConnector`] records how far each request got.
+
+use std::io::Read as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use ureq::http::header::{ACCEPT, CONTENT_TYPE};
+use ureq::http::{HeaderName, Method, Request as WireRequest, Response};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
+};
+use ureq::{Agent, AsSendBody, Body, Proxy};
+use url::{Host, Url};
+
+use super::answer::{Answer, Reply};
+use super::redact::Scrubber;
+use crate::clock::Clock;
+use crate::model::claim::PushedClaim;
+use crate::model::time::{Timestamp, duration_text};
+
+/// Who we say we are. dev.to's edge answers 403 to a missing or a library's name.
+const USER_AGENT: &str = concat!("sayonce/", env!("CARGO_PKG_VERSION"));
+
+/// Largest body of an API's answer that is read. dev.to's list carries the whole text of every article.
+const ANSWER_SIZE_MAX: u64 = 64 * 1024 * 1024;
+
+/// Largest source that is read from a URL.
+const SOURCE_SIZE_MAX: u64 = 50 * 1000 * 1000;
+
+/// Longest time for reading a source from a URL, every redirect included.
+const SOURCE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Most redirects from a source's URL: a move of host, of scheme and of path, and some room.
+const SOURCE_REDIRECTS_MAX: usize = 5;
+
+/// Largest header block of an answer.
+const HEADERS_SIZE_MAX: usize = 64 * 1024;
+
+/// The HTTP agent of one channel: one request at a time.
+#[derive(Debug)]
+pub(crate) struct Http {
+    agent: Agent,
+    progress: SharedProgress,
+    clock: Arc<dyn Clock>,
+    timeout: Duration,
+    deadline: Duration,
+    scrubber: Scrubber,
+}
+
+impl Http {
+    /// Makes an agent whose calls last at most `timeout` of the clock's time.
+    pub(crate) fn new(clock: Arc<dyn Clock>, timeout: Duration, scrubber: Scrubber) -> Self {
+        let progress = SharedProgress::default();
+        Self {
+            agent: agent(&progress, &clock),
+            progress,
+            deadline: clock.elapsed() + timeout,
+            clock,
+            timeout,
+            scrubber,
+        }
+    }
+
+    /// Starts the time of one call of the channel: all its requests together have one timeout.
+    pub(crate) fn begin(&mut self) {
+        self.deadline = self.clock.elapsed() + self.timeout;
+    }
+
+    /// Returns the clock.
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// Returns what makes texts of this channel's services fit to be shown.
+    pub(crate) fn scrubber(&mut self) -> &mut Scrubber {
+        &mut self.scrubber
+    }
+
+    /// Sends one request, once.
+    pub(crate) fn send(&mut self, request: &Request) -> Reply {
+        if let Err(reason) = check_scheme(&request.url) {
+            return Reply::NotSent { reason };
+        }
+        let time_left = self.deadline.saturating_sub(self.clock.elapsed());
+        if time_left.is_zero() {
+            return Reply::NotSent {
+                reason: format!(
+                    "{} were over before the request",
+                    duration_text(self.timeout)
+                ),
+            };
+        }
+        self.progress.restart(request.fence.clone());
+        let started = self.clock.elapsed();
+        let real_time_left = self.clock.real(time_left);
+        match exchange(&self.agent, request, real_time_left) {
+            Ok(response) => {
+                let round_trip = self.clock.elapsed().saturating_sub(started);
+                Reply::Answer(self.receive(response, round_trip))
+            }
+            Err(error) => self.failure(&request.url, &error),
+        }
+    }
+
+    /// Says in one line what was answered.
+    pub(crate) fn describe(&self, answer: &Answer) -> String {
+        let mut text = format!("HTTP {}", answer.status);
+        if let Some(location) = answer.header("Location")
+            && (300..400).contains(&answer.status)
+        {
+            text.push_str(" to ");
+            text.push_str(&self.scrubber.line(location));
+        }
+        let excerpt = self.scrubber.excerpt(&answer.body);
+        if !excerpt.is_empty() {
+            text.push_str(": ");
+            text.push_str(&excerpt);
+        }
+        if !answer.body_complete {
+            text.push_str(" (cut short)");
+        }
+        text
+    }
+
+    fn receive(&self, response: Response<Body>, round_trip: Duration) -> Answer {
+        let received_at = self.clock.now();
+        let (parts, body) = response.into_parts();
+        let (body, body_complete) = match read_body(body, ANSWER_SIZE_MAX) {
+            Ok(body) => (body, true),
+            Err(CutBody { beginning, .. }) => (beginning, false),
+        };
+        Answer {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+            body_complete,
+            received_at,
+            round_trip,
+        }
+    }
+
+    fn failure(&self, url: &Url, error: &ureq::Error) -> Reply {
+        let host = url.host_str().unwrap_or_default();
+        let timeout = duration_text(self.timeout);
+        let is_timeout = matches!(error, ureq::Error::Timeout(_));
+        let cause = self.scrubber.line(&error.to_string());
+        match self.progress.phase() {
+            Phase::TooLate => Reply::NotSent {
+                reason: "the send window was over before the request could start".to_owned(),
+            },
+            Phase::NotConnected if is_timeout => Reply::NotSent {
+                reason: format!("no connection to {host} within {timeout}"),
+            },
+            Phase::NotConnected => Reply::NotSent {
+                reason: format!("no connection to {host}: {cause}"),
+            },
+            Phase::Connected => Reply::NotSent {
+                reason: format!("nothing was sent to {host}: {cause}"),
+            },
+            Phase::Sending if is_timeout => Reply::Lost {
+                reason: format!("no answer from {host} within {timeout}"),
+            },
+            Phase::Sending => Reply::Lost {
+                reason: format!("the answer of {host} was lost: {cause}"),
+            },
+        }
+    }
+}
+
+/// One request.
+#[derive(Debug)]
+pub(crate) struct Request {
+    method: Method,
+    url: Url,
+    headers: Vec<(HeaderName, String)>,
+    body: Option<Vec<u8>>,
+    fence: Option<Fence>,
+}
+
+impl Request {
+    /// Reads.
+    pub(crate) fn get(url: Url) -> Self {
+        Self {
+            method: Method::GET,
+            url,
+            headers: vec![(ACCEPT, "application/json".to_owned())],
+            body: None,
+            fence: None,
+        }
+    }
+
+    /// Posts JSON that changes nothing that anybody sees, such as a login.
+    pub(crate) fn post(url: Url, body: &Value) -> Self {
+        Self {
+            method: Method::POST,
+            headers: vec![
+                (ACCEPT, "application/json".to_owned()),
+                (CONTENT_TYPE, "application/json; charset=utf-8".to_owned()),
+            ],
+            body: Some(serde_json::to_vec(body).expect("a JSON value can be written")),
+            ..Self::get(url)
+        }
+    }
+
+    /// Posts JSON that has an effect: not past the fence.
+    pub(crate) fn write(url: Url, body: &Value, fence: Fence) -> Self {
+        Self {
+            fence: Some(fence),
+            ..Self::post(url, body)
+        }
+    }
+
+    /// Sets a header, in place of one that is set by default.
+    #[must_use]
+    pub(crate) fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
+        self.headers.retain(|(known, _)| *known != name);
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+/// The end of a send window: past it no first byte of a write may leave.
+///
+/// Both clocks count. The wall clock stands in the claim, but may be set back; the monotonic one can't be.
+#[derive(Clone, Debug)]
+pub(crate) struct Fence {
+    send_before: Timestamp,
+    deadline: Duration,
+}
+
+impl Fence {
+    /// Takes the earliest end of the claims' windows, at the moment when the job was taken.
+    pub(crate) fn of(claims: &[PushedClaim], clock: &dyn Clock) -> Self {
+        let now = clock.now();
+        let send_before = claims
+            .iter()
+            .map(|pushed| pushed.claim().send_before)
+            .min()
+            .unwrap_or(now);
+        Self {
+            send_before,
+            deadline: clock.elapsed() + send_before.since(now),
+        }
+    }
+
+    fn is_open(&self, clock: &dyn Clock) -> bool {
+        clock.now() < self.send_before && clock.elapsed() < self.deadline
+    }
+}
+
+/// Reads sources that are given as URLs.
+#[derive(Debug)]
+pub struct HttpFetch {
+    agent: Agent,
+    clock: Arc<dyn Clock>,
+}
+
+impl HttpFetch {
+    /// Makes a reader.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            agent: agent(&SharedProgress::default(), &clock),
+            clock,
+        }
+    }
+
+    /// Returns what `url` shows, following redirects; a sentence says why not.
+    ///
+    /// Plain `http` is for this machine only, and nothing on the net may redirect to it.
+    pub fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {
+        let mut url = Url::parse(url).map_err(|error| format!("`{url}` is not a URL: {error}"))?;
+        let deadline = self.clock.elapsed() + SOURCE_TIMEOUT;
+        for _redirect in 0..=SOURCE_REDIRECTS_MAX {
+            check_scheme(&url)?;
+            let time_left = deadline.saturating_sub(self.clock.elapsed());
+            if time_left.is_zero() {
+                break;
+            }
+            let request = Request::get(url.clone()).header(ACCEPT, "*/*");
+            let response = exchange(&self.agent, &request, self.clock.real(time_left))
+                .map_err(|error| format!("{url}: {error}"))?;
+            let status = response.status();
+            if status.as_u16() == 200 {
+                return read_body(response.into_body(), SOURCE_SIZE_MAX)
+                    .map_err(|cut| format!("{url}: {}", cut.cause));
+            }
+            let next = response
+                .headers()
+                .get("Location")
+                .filter(|_| status.is_redirection())
+                .and_then(|location| location.to_str().ok())
+                .and_then(|location| url.join(location).ok());
+            match next {
+                Some(next) if is_loopback(&next) && !is_loopback(&url) => {
+                    return Err(format!("{url} redirects to this machine"));
+                }
+                Some(next) => url = next,
+                None => return Err(format!("{url}: HTTP {}", status.as_u16())),
+            }
+        }
+        Err(format!("{url}: too many redirects, or too slow"))
+    }
+}
+
+/// Tells whether a URL's host is this machine: `localhost`, a name below it, or a loopback address.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn check_scheme(url: &Url) -> Result<(), String> {
+    if url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url)) {
+        return Ok(());
+    }
+    Err(format!(
+        "{url}: only https is used, except for this machine's own addresses"
+    ))
+}
+
+fn agent(progress: &SharedProgress, clock: &Arc<dyn Clock>) -> Agent {
+    let config = Agent::config_builder()
+        .user_agent(USER_AGENT)
+        .accept_encoding("gzip")
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .max_response_header_size(HEADERS_SIZE_MAX)
+        // A connection that was used before may break under a request for reasons of the one before it.
+        .max_idle_connections(0)
+        .max_idle_connections_per_host(0)
+        .no_delay(true)
+        .proxy(Proxy::try_from_env())
+        .build();
+    let connector = PhaseConnector {
+        inner: DefaultConnector::default(),
+        progress: progress.clone(),
+        clock: Arc::clone(clock),
+    };
+    Agent::with_parts(config, connector, DefaultResolver::default())
+}
+
+fn exchange(
+    agent: &Agent,
+    request: &Request,
+    time_left: Duration,
+) -> Result<Response<Body>, ureq::Error> {
+    let mut wire = WireRequest::builder()
+        .method(request.method.clone())
+        .uri(request.url.as_str());
+    for (name, value) in &request.headers {
+        wire = wire.header(name, value);
+    }
+    match &request.body {
+        None => agent.run(timed(agent, wire.body(())?, &request.url, time_left)),
+        Some(body) => agent.run(timed(agent, wire.body(body)?, &request.url, time_left)),
+    }
+}
+
+/// Every phase may take what is left, and so may all of them together.
+fn timed<B: AsSendBody>(
+    agent: &Agent,
+    request: WireRequest<B>,
+    url: &Url,
+    time_left: Duration,
+) -> WireRequest<B> {
+    let limit = Some(time_left);
+    let config = agent
+        .configure_request(request)
+        .https_only(!is_loopback(url))
+        .timeout_global(limit)
+        .timeout_per_call(limit)
+        .timeout_resolve(limit)
+        .timeout_connect(limit)
+        .timeout_send_request(limit)
+        .timeout_await_100(limit)
+        .timeout_send_body(limit)
+        .timeout_recv_response(limit)
+        .timeout_recv_body(limit)
+        .timeout_per_read(limit)
+        .timeout_per_write(limit);
+    if is_loopback(url) {
+        config.proxy(None).build()
+    } else {
+        config.build()
+    }
+}
+
+/// A body of which only the beginning came.
+struct CutBody {
+    beginning: Vec<u8>,
+    cause: std::io::Error,
+}
+
+fn read_body(body: Body, size_max: u64) -> Result<Vec<u8>, CutBody> {
+    let mut reader = body.into_with_config().limit(size_max).reader();
+    let mut bytes = Vec::new();
+    // What was read before a failure stays in `bytes`.
+    match reader.read_to_end(&mut bytes) {
+        Ok(_size) => Ok(bytes),
+        Err(cause) => Err(CutBody {
+            beginning: bytes,
+            cause,
+        }),
+    }
+}
+
+/// How far a request got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Name lookup, connecting, proxy and TLS handshakes: nothing of the request exists on the wire.
+    #[default]
+    NotConnected,
+    /// The connection stands; nothing was written to it.
+    Connected,
+    /// The connection stood when the send window was over; nothing was written to it.
+    TooLate,
+    /// Bytes were handed to the connection: they may have arrived.
+    Sending,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    phase: Phase,
+    fence: Option<Fence>,
+    /// Connectors that are at work inside each other: a proxy's connection is made by the same connector.
+    nesting: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct SharedProgress(Arc<Mutex<Progress>>);
+
+impl SharedProgress {
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn restart(&self, fence: Option<Fence>) {
+        *self.lock() = Progress {
+            fence,
+            ..Progress::default()
+        };
+    }
+
+    fn phase(&self) -> Phase {
+        self.lock().phase
+    }
+}
+
+/// Connects as ureq does, and records how far each request got.
+#[derive(Debug)]
+struct PhaseConnector {
+    inner: DefaultConnector,
+    progress: SharedProgress,
+    clock: Arc<dyn Clock>,
+}
+
+impl Connector for PhaseConnector {
+    type Out = Box<dyn Transport>;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        chained: Option<()>,
+    ) -> Result<Option<Self::Out>, ureq::Error> {
+        let is_outermost = {
+            let mut progress = self.progress.lock();
+            progress.nesting += 1;
+            progress.nesting == 1
+        };
+        let connected = self.inner.connect(details, chained);
+        let mut progress = self.progress.lock();
+        progress.nesting -= 1;
+        // What is said to a proxy on an inner connection is not the request.
+        if !is_outermost {
+            return connected;
+        }
+        let Some(transport) = connected? else {
+            return Ok(None);
+        };
+        progress.phase = Phase::Connected;
+        Ok(Some(Box::new(PhaseTransport {
+            inner: transport,
+            progress: self.progress.clone(),
+            clock: Arc::clone(&self.clock),
+        })))
+    }
+}
+
+#[derive(Debug)]
+struct PhaseTransport {
+    inner: Box<dyn Transport>,
+    progress: SharedProgress,
+    clock: Arc<dyn Clock>,
+}
+
+impl PhaseTransport {
+    /// Lets the first bytes of a write leave only inside its send window.
+    fn pass_fence(&self) -> Result<(), ureq::Error> {
+        let mut progress = self.progress.lock();
+        if progress.phase == Phase::Sending {
+            return Ok(());
+        }
+        let is_open = progress
+            .fence
+            .as_ref()
+            .is_none_or(|fence| fence.is_open(&*self.clock));
+        if !is_open {
+            progress.phase = Phase::TooLate;
+            return Err(ureq::Error::ConnectionFailed);
+        }
+        progress.phase = Phase::Sending;
+        Ok(())
+    }
+}
+
+impl Transport for PhaseTransport {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        self.inner.buffers()
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
+        self.pass_fence()?;
+        self.inner.transmit_output(amount, timeout)
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
+        self.inner.await_input(timeout)
+    }
+
+    fn is_open(&mut self) -> bool {
+        self.inner.is_open()
+    }
+
+    fn is_tls(&self) -> bool {
+        self.inner.is_tls()
+    }
+}
