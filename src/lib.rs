@@ -12,5 +12,6 @@ pub mod exit;
 pub mod ledger;
 pub mod model;
 pub mod render;
+pub mod sandbox;
 pub mod secret;
 pub mod source;

@@ -1,0 +1,100 @@
+//! What a client says about a status.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::{LINK_LENGTH, error, html};
+use crate::sandbox::message::{Reply, Request};
+use crate::sandbox::text;
+
+/// What a client says about a status.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fields {
+    pub(super) text: String,
+    pub(super) spoiler_text: String,
+    pub(super) visibility: String,
+    pub(super) language: Option<String>,
+    pub(super) sensitive: bool,
+    pub(super) in_reply_to: Option<u64>,
+}
+
+impl Fields {
+    /// Reads a form or JSON; what is not said stays as it is in `base`.
+    pub(super) fn read(request: &Request, base: &Self) -> Result<Self, Reply> {
+        let said = parameters(request);
+        let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
+        let media = said
+            .get("media_ids")
+            .or_else(|| said.get("media_ids[]"))
+            .filter(|media| !matches!(media, Value::Null) && media.as_array() != Some(&Vec::new()));
+        if let Some(media) = media {
+            let problem = format!("Media {media} not found or already attached to another post");
+            return Err(error(422, &format!("Validation failed: {problem}")));
+        }
+        if text("scheduled_at").is_some() {
+            return Err(error(
+                422,
+                "Validation failed: Scheduled at is not rehearsed",
+            ));
+        }
+        let visibility = match text("visibility").as_deref() {
+            None | Some("") if base.visibility.is_empty() => "public".to_owned(),
+            None | Some("") => base.visibility.clone(),
+            Some(known @ ("public" | "unlisted" | "private" | "direct")) => known.to_owned(),
+            Some(other) => {
+                let problem = format!("'{other}' is not a valid visibility");
+                return Err(error(422, &problem));
+            }
+        };
+        let in_reply_to = match text("in_reply_to_id") {
+            // An id that is no number is nobody's.
+            Some(id) if !id.is_empty() => Some(id.parse().unwrap_or(0)),
+            Some(_) | None => base.in_reply_to,
+        };
+        Ok(Self {
+            text: text("status").unwrap_or_else(|| base.text.clone()),
+            spoiler_text: text("spoiler_text").unwrap_or_else(|| base.spoiler_text.clone()),
+            visibility,
+            language: text("language").or_else(|| base.language.clone()),
+            sensitive: match said.get("sensitive") {
+                Some(Value::Bool(sensitive)) => *sensitive,
+                Some(value) => value.as_str().is_some_and(is_true),
+                None => base.sensitive,
+            },
+            in_reply_to,
+        })
+    }
+}
+
+fn parameters(request: &Request) -> Map<String, Value> {
+    if request.media_type() == "application/json" {
+        return match request.json() {
+            Some(Value::Object(fields)) => fields,
+            Some(_) | None => Map::new(),
+        };
+    }
+    url::form_urlencoded::parse(&request.body)
+        .map(|(name, value)| (name.into_owned(), Value::String(value.into_owned())))
+        .collect()
+}
+
+/// Counts grapheme clusters, a link as 23 and a mention without its server.
+pub(super) fn counted_length(fields: &Fields) -> usize {
+    let text: usize = text::pieces(&fields.text)
+        .into_iter()
+        .map(|piece| match piece {
+            text::Piece::Link(_) => LINK_LENGTH,
+            text::Piece::Plain(plain) => html::without_servers(plain).graphemes(true).count(),
+        })
+        .sum();
+    text + fields.spoiler_text.graphemes(true).count()
+}
+
+/// Rails takes anything but a list of words as true.
+pub(super) fn is_true(text: &str) -> bool {
+    !matches!(
+        text.to_ascii_lowercase().as_str(),
+        "" | "0" | "f" | "false" | "off"
+    )
+}
