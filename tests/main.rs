@@ -1,4 +1,6 @@
 //! The integration tests, one module per part of the program.
 
 mod config;
+mod engine;
 mod render;
+mod simulation;

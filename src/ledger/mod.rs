@@ -32,6 +32,9 @@ pub trait Store: Send {
     fn clear_journal(&mut self, landed: &[Row]) -> Result<(), StoreError>;
 }
 
+/// The schema of the rows that this version writes.
+pub const SCHEMA: u32 = 1;
+
 /// A commit's id, opaque.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommitId(pub String);
@@ -221,4 +224,16 @@ pub struct StoreError {
     /// The cause.
     #[source]
     pub source: Option<anyhow::Error>,
+}
+
+impl StoreError {
+    /// Says it in one line: what failed, why, and what to do.
+    pub fn in_full(&self) -> String {
+        let source = self.source.as_ref().map(|source| format!(": {source:#}"));
+        let hint = self.hint.as_ref().map(|hint| format!("; {hint}"));
+        [Some(self.message.clone()), source, hint]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
 }

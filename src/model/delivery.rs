@@ -95,6 +95,14 @@ impl State {
             Self::Skipped => "skipped",
         }
     }
+
+    /// Whether no run does anything about it any more.
+    pub const fn is_settled(self) -> bool {
+        match self {
+            Self::Done | Self::Failed | Self::Held | Self::Skipped => true,
+            Self::InFlight | Self::InDoubt | Self::Retry => false,
+        }
+    }
 }
 
 impl fmt::Display for State {
@@ -339,28 +347,6 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
     let label = event.label();
     let mut after = record.cloned().unwrap_or_else(Record::pending);
     match (state, event) {
-        // A receipt always wins, also a late one.
-        (
-            Some(State::Done),
-            Event::Proved {
-                remote,
-                evidence,
-                at,
-            },
-        ) => {
-            let known = after.remote.as_ref() == Some(&remote)
-                || after
-                    .receipts
-                    .iter()
-                    .any(|receipt| receipt.remote == remote);
-            if !known {
-                after.receipts.push(LateReceipt {
-                    remote,
-                    at,
-                    evidence,
-                });
-            }
-        }
         (
             _,
             Event::Proved {
@@ -368,28 +354,9 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
                 evidence,
                 at,
             },
-        ) => {
-            after.settle(State::Done, None, at);
-            after.evidence = Some(evidence);
-            after.remote = Some(remote);
-        }
+        ) => after.prove(remote, evidence, at),
         (None | Some(State::Retry | State::InDoubt), Event::Claimed { claim, edition }) => {
-            let first_claimed_at = match &record.and_then(|record| record.claim.as_ref()) {
-                Some(earlier) if after.frozen => earlier.first_claimed_at,
-                _ => claim.claimed_at,
-            };
-            after.state = State::InFlight;
-            after.attempt += 1;
-            after.edition = edition;
-            after.claim = Some(ClaimRecord {
-                first_claimed_at,
-                ..*claim
-            });
-            after.not_before = None;
-            after.settled_at = None;
-            after.doubt_since = None;
-            after.reason = None;
-            after.lookups.clear();
+            after.claim(*claim, edition);
         }
         (
             Some(State::InFlight),
@@ -487,6 +454,44 @@ impl Record {
     /// Returns the token of the latest claim.
     pub fn token(&self) -> Option<&Token> {
         self.claim.as_ref().map(|claim| &claim.token)
+    }
+
+    /// A receipt always wins, also a late one.
+    fn prove(&mut self, remote: Remote, evidence: Evidence, at: Timestamp) {
+        if self.state != State::Done || self.remote.is_none() {
+            self.settle(State::Done, None, at);
+            self.evidence = Some(evidence);
+            self.remote = Some(remote);
+            return;
+        }
+        let known = self.remote.as_ref() == Some(&remote)
+            || self.receipts.iter().any(|receipt| receipt.remote == remote);
+        if !known {
+            self.receipts.push(LateReceipt {
+                remote,
+                at,
+                evidence,
+            });
+        }
+    }
+
+    fn claim(&mut self, claim: ClaimRecord, edition: u32) {
+        let first_claimed_at = match &self.claim {
+            Some(earlier) if self.frozen => earlier.first_claimed_at,
+            Some(_) | None => claim.claimed_at,
+        };
+        self.state = State::InFlight;
+        self.attempt += 1;
+        self.edition = edition;
+        self.claim = Some(ClaimRecord {
+            first_claimed_at,
+            ..claim
+        });
+        self.not_before = None;
+        self.settled_at = None;
+        self.doubt_since = None;
+        self.reason = None;
+        self.lookups.clear();
     }
 
     fn settle(&mut self, state: State, reason: Option<String>, at: Timestamp) {

@@ -6,7 +6,7 @@ use std::fmt;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::ids::{ChannelName, is_windows_device, sha256_hex, text_id};
+use super::ids::{ChannelName, Fingerprint, is_windows_device, sha256_hex, text_id};
 use super::time::Timestamp;
 
 text_id!(
@@ -49,6 +49,15 @@ pub struct Item {
     pub out_of_scope: Option<OutOfScope>,
     /// What the author set for this item.
     pub settings: ItemSettings,
+}
+
+impl Item {
+    /// Returns the fingerprint of the article's text, where a source has it.
+    pub fn body_fingerprint(&self) -> Option<Fingerprint> {
+        self.body.as_ref().map(|body| match body {
+            Body::Markdown(text) | Body::Html(text) => Fingerprint::of(text.as_bytes()),
+        })
+    }
 }
 
 /// The text of an article.

@@ -14,7 +14,7 @@ use crate::model::post::{Post, Rendered};
 use crate::model::time::Timestamp;
 
 /// Limits of `app.bsky.feed.post`.
-const TEXT_GRAPHEMES_MAX: usize = 300;
+pub(super) const TEXT_GRAPHEMES_MAX: usize = 300;
 const TEXT_BYTES_MAX: usize = 3_000;
 /// How much of an address is shown that is over the limit by itself.
 const SHOWN_URL_GRAPHEMES: usize = 100;

@@ -9,7 +9,7 @@ use crate::model::item::{Body, Item};
 use crate::model::post::{Post, Rendered};
 
 /// Code points of a title.
-const TITLE_MAX: usize = 128;
+pub(super) const TITLE_MAX: usize = 128;
 const TAGS_MAX: usize = 4;
 const TAG_LENGTH_MAX: usize = 30;
 /// Characters of all tags, joined by a comma and a space.

@@ -10,7 +10,7 @@ use crate::model::item::Item;
 use crate::model::post::{Post, Rendered};
 
 /// What a server allows that says nothing else.
-const TEXT_MAX_DEFAULT: usize = 500;
+pub(super) const TEXT_MAX_DEFAULT: usize = 500;
 
 /// What the channel and its server say.
 #[derive(Clone, Copy, Debug)]

@@ -11,6 +11,7 @@ mod indexnow;
 pub mod length;
 mod liquid;
 mod mastodon;
+pub mod measure;
 mod scan;
 mod template;
 mod tid;

@@ -1,0 +1,81 @@
+//! What the core asks for and what it is told.
+
+use crate::ledger::{Batch, CommitId, PushReport, Snapshot};
+use crate::model::claim::{Claim, PushedClaim};
+use crate::model::ids::{ChannelName, Token};
+use crate::model::notice::Notice;
+use crate::model::outcome::{Listing, Lookup, Opening, Outcome};
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+
+/// An observation.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The run begins, or time has passed.
+    Tick,
+    /// The ledger was read.
+    LedgerRead(Result<Box<Snapshot>, String>),
+    /// A push ended.
+    Pushed(PushReport),
+    /// Rows were written to the journal; or not, with the reason.
+    Journaled(Result<String, String>),
+    /// A channel was opened, or not.
+    Opened {
+        /// Which.
+        channel: ChannelName,
+        /// How.
+        opening: Opening,
+    },
+    /// The account's recent posts.
+    Listed {
+        /// Which channel.
+        channel: ChannelName,
+        /// When the read began.
+        began_at: Timestamp,
+        /// What it says.
+        listing: Listing,
+    },
+    /// A request ended.
+    Sent {
+        /// Which channel.
+        channel: ChannelName,
+        /// The claims that it carried.
+        tokens: Vec<Token>,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// A lookup ended.
+    Looked {
+        /// Which delivery.
+        delivery: DeliveryId,
+        /// When it began.
+        began_at: Timestamp,
+        /// What it says.
+        lookup: Lookup,
+    },
+    /// A signal: start nothing new, save what is known, leave.
+    Stop,
+}
+
+/// Something for the driver to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Read the remote's tip.
+    ReadLedger,
+    /// Commit and push.
+    Push(Batch),
+    /// Push the same commit again.
+    PushAgain(CommitId),
+    /// Write rows to this machine's disk.
+    Journal(Vec<Row>),
+    /// Open a channel.
+    Open(ChannelName),
+    /// Read the account's recent posts, back to a moment.
+    List(ChannelName, Timestamp),
+    /// Send one request. The claims are on the remote.
+    Send(ChannelName, Vec<PushedClaim>),
+    /// Look for a claim's post.
+    Look(ChannelName, Claim),
+    /// Tell people.
+    Tell(Notice),
+}

@@ -1,0 +1,553 @@
+//! What one channel can do now: open, read, look, claim, send.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::ChannelConfig;
+use crate::exit::Exit;
+use crate::model::channel::Policy;
+use crate::model::claim::Claim;
+use crate::model::delivery::{self, Counts, Record, State};
+use crate::model::ids::ChannelName;
+use crate::model::notice::Notice;
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+use crate::plan::decide::{Again, Step, decide};
+use crate::plan::survey::{Surveyed, Verdict};
+
+use super::action::Action;
+use super::core::Core;
+use super::desk::Phase;
+use super::outbox::Sort;
+use super::posting::claim_of;
+use super::setup::Announce;
+
+/// How far before the oldest article due the account's list is read, for clocks and dates without a time.
+const LIST_MARGIN: Duration = Duration::from_hours(24);
+
+impl Core {
+    /// Asks for the next thing that a channel can do.
+    pub(super) fn advance_channel(&mut self, now: Timestamp, name: &ChannelName) {
+        let setup = Arc::clone(&self.setup);
+        let Some(channel) = setup
+            .config
+            .channels
+            .iter()
+            .find(|channel| channel.name() == name)
+        else {
+            return;
+        };
+        self.send_ready(now, channel);
+        let Some(desk) = self.desks.get(name) else {
+            return;
+        };
+        let busy = desk.is_working || !desk.ready.is_empty();
+        let steps = self.steps(now, channel);
+        self.settle_by_itself(now, channel, &steps);
+        if busy || self.is_stopping() || self.closed(name) {
+            return;
+        }
+        self.note_wakes(&steps);
+        if let Some(until) = self
+            .desks
+            .get(name)
+            .and_then(|desk| desk.not_before)
+            .filter(|until| *until > now)
+        {
+            if steps.iter().any(|(_, step)| needs_service(step)) {
+                self.wakes.push((
+                    until,
+                    format!("{name}, which asked for a pause or could not be reached"),
+                ));
+            }
+            return;
+        }
+        if steps.iter().any(|(id, step)| self.wants_open(id, step)) && !self.open(now, channel) {
+            return;
+        }
+        if self.look(channel, &steps) {
+            return;
+        }
+        self.claim(now, channel, &steps);
+    }
+
+    fn closed(&self, name: &ChannelName) -> bool {
+        self.desks
+            .get(name)
+            .is_none_or(super::desk::Desk::is_closed)
+    }
+
+    /// Sends what is on the remote, or gives it back if its send window is over.
+    fn send_ready(&mut self, now: Timestamp, channel: &ChannelConfig) {
+        let stopping = self.is_stopping();
+        let Some(desk) = self.desks.get_mut(channel.name()) else {
+            return;
+        };
+        if desk.is_working || desk.ready.is_empty() {
+            return;
+        }
+        let (sendable, late): (Vec<_>, Vec<_>) = std::mem::take(&mut desk.ready)
+            .into_iter()
+            .partition(|pushed| now < pushed.claim().send_before && !stopping);
+        if !sendable.is_empty() {
+            desk.is_working = true;
+            for pushed in &sendable {
+                self.actions.push(Action::Tell(Notice::Sending {
+                    delivery: delivery_of(pushed.claim()),
+                    attempt: pushed.claim().attempt,
+                }));
+            }
+            self.actions
+                .push(Action::Send(channel.name().clone(), sendable));
+        }
+        for pushed in late {
+            let claim = pushed.claim();
+            let reason = if stopping {
+                "the run was stopped before it was sent"
+            } else {
+                "its send window was over before it could be sent"
+            };
+            let event = delivery::Event::Deferred {
+                reason: reason.to_owned(),
+                not_before: now,
+                counts: Counts::Nothing,
+                at: now,
+            };
+            self.record(
+                &delivery_of(claim),
+                vec![event],
+                Sort::Outcome(claim.token.clone()),
+                true,
+            );
+        }
+    }
+
+    /// Returns the next step of each delivery that takes part, oldest item first.
+    fn steps(&self, now: Timestamp, channel: &ChannelConfig) -> Vec<(DeliveryId, Step)> {
+        let Some(survey) = &self.survey else {
+            return Vec::new();
+        };
+        survey
+            .deliveries
+            .iter()
+            .filter(|surveyed| surveyed.id.channel == *channel.name())
+            .filter(|surveyed| !self.outbox.is_unsettled(&surveyed.id))
+            .filter_map(|surveyed| {
+                Some((surveyed.id.clone(), self.step_of(now, channel, surveyed)?))
+            })
+            .collect()
+    }
+
+    fn step_of(
+        &self,
+        now: Timestamp,
+        channel: &ChannelConfig,
+        surveyed: &Surveyed,
+    ) -> Option<Step> {
+        let record = self.outbox.row(&surveyed.id).and_then(Row::publish);
+        let item = self
+            .survey
+            .as_ref()
+            .and_then(|survey| survey.items.get(&surveyed.id.item));
+        let readable = channel.kind().traits().readable;
+        let step = decide(record, item, &channel.rules, readable, now);
+        match (&surveyed.verdict, step) {
+            (Verdict::InPlay, Step::Send { .. })
+                if record.is_none() && self.setup.announce == Announce::NothingNew =>
+            {
+                None
+            }
+            (Verdict::InPlay, Step::Send { .. })
+                if self
+                    .desks
+                    .get(channel.name())
+                    .is_some_and(|desk| desk.unsendable.contains_key(&surveyed.id)) =>
+            {
+                None
+            }
+            (Verdict::InPlay, step) => Some(step),
+            (Verdict::Withdrawn, _) => Some(Step::Hold(
+                "the article went away before it could be sent again (withdrawn)".to_owned(),
+            )),
+            (
+                Verdict::Skipped(_)
+                | Verdict::KeptBack(_)
+                | Verdict::Unreadable(_)
+                | Verdict::Renamed(_),
+                _,
+            ) => None,
+        }
+    }
+
+    /// Moves that need no service: a dead run's claim taken over, a doubt that became certainty, a delivery held.
+    fn settle_by_itself(
+        &mut self,
+        now: Timestamp,
+        channel: &ChannelConfig,
+        steps: &[(DeliveryId, Step)],
+    ) {
+        for (id, step) in steps {
+            match step {
+                Step::TakeOver if self.skewed.is_none() && !self.is_own(id) => {
+                    let run = self
+                        .outbox
+                        .row(id)
+                        .and_then(Row::publish)
+                        .and_then(|record| record.claim.as_ref());
+                    let run = run.map_or_else(String::new, |claim| claim.run.to_string());
+                    let reason = format!("the run {run} ended without saying what came of it");
+                    self.record(
+                        id,
+                        vec![delivery::Event::Doubted { reason, at: now }],
+                        Sort::Finding,
+                        false,
+                    );
+                    self.wakes.push((
+                        now.plus(Duration::from_millis(1)),
+                        format!("{id}: to look whether it is there"),
+                    ));
+                }
+                Step::Absent => {
+                    self.record(
+                        id,
+                        vec![delivery::Event::Absent {
+                            not_before: now,
+                            at: now,
+                        }],
+                        Sort::Finding,
+                        false,
+                    );
+                    self.wakes.push((
+                        now.plus(Duration::from_millis(1)),
+                        format!("{id}: to send it again"),
+                    ));
+                }
+                Step::Hold(reason) => {
+                    self.tell(Notice::Held {
+                        delivery: id.clone(),
+                        reason: reason.clone(),
+                    });
+                    let event = delivery::Event::Held {
+                        reason: reason.clone(),
+                        at: now,
+                    };
+                    self.record(id, vec![event], Sort::Finding, true);
+                }
+                Step::TakeOver
+                | Step::Send { .. }
+                | Step::Later { .. }
+                | Step::Busy { .. }
+                | Step::Look
+                | Step::Rest
+                | Step::NeedsApproval => {}
+            }
+        }
+        debug_assert!(
+            steps.iter().all(|(id, _)| id.channel == *channel.name()),
+            "the steps are this channel's"
+        );
+    }
+
+    fn is_own(&self, id: &DeliveryId) -> bool {
+        let token = self
+            .outbox
+            .row(id)
+            .and_then(Row::publish)
+            .and_then(Record::token);
+        let desk = self.desks.get(&id.channel);
+        token.is_some_and(|token| desk.is_some_and(|desk| desk.own.contains(token)))
+    }
+
+    fn note_wakes(&mut self, steps: &[(DeliveryId, Step)]) {
+        for (id, step) in steps {
+            match step {
+                Step::Later { until, why } => self.wakes.push((*until, format!("{id}: {why}"))),
+                Step::Busy { until } if !self.is_own(id) => {
+                    let at = until.plus(Duration::from_millis(1));
+                    self.wakes
+                        .push((at, format!("{id}: another run may be sending it")));
+                }
+                Step::Busy { .. }
+                | Step::Send { .. }
+                | Step::TakeOver
+                | Step::Look
+                | Step::Absent
+                | Step::Hold(_)
+                | Step::Rest
+                | Step::NeedsApproval => {}
+            }
+        }
+    }
+
+    /// Whether a step is worth a login.
+    fn wants_open(&self, id: &DeliveryId, step: &Step) -> bool {
+        needs_service(step) || self.wants_found_look(id, step)
+    }
+
+    /// Another run's claim may be found done at any time: it is looked for once in a run.
+    fn wants_found_look(&self, id: &DeliveryId, step: &Step) -> bool {
+        let readable = self
+            .setup
+            .config
+            .channels
+            .iter()
+            .any(|channel| *channel.name() == id.channel && channel.kind().traits().readable);
+        let looked = self
+            .desks
+            .get(&id.channel)
+            .is_some_and(|desk| desk.looked_for.contains(id));
+        matches!(step, Step::Busy { .. }) && readable && !looked && !self.is_own(id)
+    }
+
+    /// Returns whether the channel is open; else asks for it.
+    fn open(&mut self, now: Timestamp, channel: &ChannelConfig) -> bool {
+        let Some(desk) = self.desks.get_mut(channel.name()) else {
+            return false;
+        };
+        match &desk.phase {
+            Phase::Open(_) => self.is_alone_on_its_account(channel),
+            Phase::Closed { .. } => false,
+            Phase::New
+                if self
+                    .setup
+                    .limits
+                    .deadline
+                    .is_some_and(|deadline| now.plus(channel.rules.timeout) > deadline) =>
+            {
+                false
+            }
+            Phase::New => {
+                desk.is_working = true;
+                self.actions.push(Action::Open(channel.name().clone()));
+                false
+            }
+        }
+    }
+
+    /// Two channels on one account would announce everything twice: both are left out.
+    fn is_alone_on_its_account(&mut self, channel: &ChannelConfig) -> bool {
+        let setup = Arc::clone(&self.setup);
+        let of_same_kind: Vec<_> = setup
+            .config
+            .channels
+            .iter()
+            .filter(|other| other.kind() == channel.kind() && other.name() != channel.name())
+            .map(ChannelConfig::name)
+            .collect();
+        let account = self
+            .desks
+            .get(channel.name())
+            .and_then(|desk| desk.session())
+            .map(|session| session.account.clone());
+        for other in of_same_kind {
+            let Some(desk) = self.desks.get_mut(other) else {
+                continue;
+            };
+            match &desk.phase {
+                // It has to be asked who it is before either may write.
+                Phase::New if !desk.is_working => {
+                    desk.is_working = true;
+                    self.actions.push(Action::Open(other.clone()));
+                    return false;
+                }
+                Phase::New => return false,
+                Phase::Open(session) if Some(&session.account) == account.as_ref() => {
+                    let reason = format!(
+                        "{} and {other} are the same account, {}; remove one of them",
+                        channel.name(),
+                        session.account
+                    );
+                    for name in [other, channel.name()] {
+                        self.close(name, reason.clone(), Exit::Usage);
+                    }
+                    return false;
+                }
+                Phase::Open(_) | Phase::Closed { .. } => {}
+            }
+        }
+        true
+    }
+
+    /// Closes a channel for the rest of the run.
+    pub(super) fn close(&mut self, name: &ChannelName, reason: String, exit: Exit) {
+        if let Some(desk) = self.desks.get_mut(name) {
+            desk.phase = Phase::Closed {
+                reason: reason.clone(),
+                exit,
+            };
+            self.actions.push(Action::Tell(Notice::ChannelClosed {
+                channel: name.clone(),
+                reason,
+            }));
+        }
+    }
+
+    /// Asks for a lookup, if one is due.
+    fn look(&mut self, channel: &ChannelConfig, steps: &[(DeliveryId, Step)]) -> bool {
+        let due = steps
+            .iter()
+            .find(|(id, step)| matches!(step, Step::Look) || self.wants_found_look(id, step));
+        let Some((id, _)) = due else { return false };
+        let Some(row) = self.outbox.row(id) else {
+            return false;
+        };
+        let Some(claim) = claim_of(row, channel) else {
+            return false;
+        };
+        let Some(desk) = self.desks.get_mut(channel.name()) else {
+            return false;
+        };
+        desk.is_working = true;
+        desk.looked_for.insert(id.clone());
+        self.actions
+            .push(Action::Look(channel.name().clone(), claim));
+        true
+    }
+
+    /// Makes the next claim, if nothing forbids it.
+    fn claim(&mut self, now: Timestamp, channel: &ChannelConfig, steps: &[(DeliveryId, Step)]) {
+        let due: Vec<_> = steps
+            .iter()
+            .filter_map(|(id, step)| match step {
+                Step::Send { again } => Some((id, *again)),
+                Step::Later { .. }
+                | Step::Busy { .. }
+                | Step::TakeOver
+                | Step::Look
+                | Step::Absent
+                | Step::Hold(_)
+                | Step::Rest
+                | Step::NeedsApproval => None,
+            })
+            .collect();
+        let allowed = self
+            .setup
+            .limits
+            .max_claims
+            .map_or(usize::MAX, |max| max.saturating_sub(self.claims_made));
+        if due.is_empty()
+            || allowed == 0
+            || !self.has_time_for(now, channel.rules.timeout)
+            || self.has_own_claim(channel.name())
+        {
+            return;
+        }
+        if let Some(paced_until) = self.paced_until(channel).filter(|until| *until > now) {
+            self.wakes.push((
+                paced_until,
+                format!("{}: the gap between two posts", channel.name()),
+            ));
+            return;
+        }
+        if self.needs_list(channel, &due) {
+            self.list(now, channel, &due);
+            return;
+        }
+        let batch = channel.kind().traits().batch_max.min(allowed);
+        let doubtful = self.is_in_doubt(channel);
+        for (id, again) in due
+            .into_iter()
+            .filter(|(_, again)| !doubtful || *again == Again::Frozen)
+            .take(batch)
+        {
+            self.claim_one(now, channel, id, again);
+        }
+    }
+
+    fn has_own_claim(&self, name: &ChannelName) -> bool {
+        let rows = self.outbox.rows();
+        rows.iter().any(|(id, row)| {
+            id.channel == *name
+                && row
+                    .publish()
+                    .is_some_and(|record| record.state == State::InFlight)
+                && self.is_own(id)
+        })
+    }
+
+    /// Pacing is read from the ledger, not from memory: from the last claim on this channel, whoever made it.
+    fn paced_until(&self, channel: &ChannelConfig) -> Option<Timestamp> {
+        let rows = self.outbox.rows();
+        rows.values()
+            .filter(|row| row.channel == *channel.name())
+            .filter_map(|row| Some(row.publish()?.claim.as_ref()?.claimed_at))
+            .max()
+            .map(|last| last.plus(channel.rules.interval))
+    }
+
+    /// A channel with too much in doubt at this moment is not written to until that is settled.
+    fn is_in_doubt(&self, channel: &ChannelConfig) -> bool {
+        let limit = match channel.rules.policy {
+            Policy::AtMostOnce => 1,
+            Policy::AtLeastOnce | Policy::Keyed | Policy::Verified => 2,
+        };
+        let rows = self.outbox.rows();
+        let in_doubt = rows
+            .values()
+            .filter(|row| row.channel == *channel.name())
+            .filter(|row| {
+                row.publish()
+                    .is_some_and(|record| record.state == State::InDoubt)
+            })
+            .count();
+        in_doubt >= limit
+    }
+
+    /// The first write of a run, and every later attempt, needs a look at what is there already.
+    fn needs_list(&self, channel: &ChannelConfig, due: &[(&DeliveryId, Again)]) -> bool {
+        if !channel.rules.precheck || !channel.kind().traits().readable {
+            return false;
+        }
+        let Some(listed_at) = self
+            .desks
+            .get(channel.name())
+            .and_then(|desk| desk.listed_at)
+        else {
+            return true;
+        };
+        channel.rules.policy == Policy::Verified
+            && due.iter().take(1).any(|(id, _)| {
+                let record = self.outbox.row(id).and_then(Row::publish);
+                record.is_some_and(|record| {
+                    record.attempt > 0 && record.settled_at.is_some_and(|at| at > listed_at)
+                })
+            })
+    }
+
+    fn list(&mut self, now: Timestamp, channel: &ChannelConfig, due: &[(&DeliveryId, Again)]) {
+        let survey = self.survey.as_ref();
+        let oldest = due
+            .iter()
+            .filter_map(|(id, _)| survey?.items.get(&id.item)?.published)
+            .min()
+            .unwrap_or(now);
+        let Some(desk) = self.desks.get_mut(channel.name()) else {
+            return;
+        };
+        desk.is_working = true;
+        self.actions.push(Action::List(
+            channel.name().clone(),
+            oldest.minus(LIST_MARGIN),
+        ));
+    }
+}
+
+fn needs_service(step: &Step) -> bool {
+    match step {
+        Step::Send { .. } | Step::Look => true,
+        Step::Later { .. }
+        | Step::Busy { .. }
+        | Step::TakeOver
+        | Step::Absent
+        | Step::Hold(_)
+        | Step::Rest
+        | Step::NeedsApproval => false,
+    }
+}
+
+fn delivery_of(claim: &Claim) -> DeliveryId {
+    DeliveryId {
+        item: claim.item.clone(),
+        channel: claim.channel.clone(),
+    }
+}

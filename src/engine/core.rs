@@ -1,0 +1,489 @@
+//! The machine: told what happened, it says what to do next.
+//!
+//! [`Core::step`] takes one observation, then goes through the channels and asks for everything that can be done now.
+//! It holds no thread and no timer; [`Core::wake_at`] says when it wants to be asked again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::exit::Exit;
+use crate::ledger::{Baseline, Header, PushReport, Snapshot, Standing};
+use crate::model::claim::{Landing, PushedClaim};
+use crate::model::delivery::{self, Counts, Record, State};
+use crate::model::ids::ChannelName;
+use crate::model::notice::Notice;
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+use crate::plan::survey::{Survey, registered, survey};
+
+use super::action::{Action, Event};
+use super::desk::{Desk, Phase};
+use super::entropy::Entropy;
+use super::outbox::{Errand, Landed, Outbox, Sort};
+use super::saving::Journal;
+use super::setup::Setup;
+
+/// How often the ledger is read while another run is at work on what is left.
+const BUSY_POLL: Duration = Duration::from_secs(15);
+
+/// One run.
+#[derive(Debug)]
+pub struct Core {
+    pub(super) setup: Arc<Setup>,
+    pub(super) entropy: Entropy,
+    pub(super) outbox: Outbox,
+    pub(super) survey: Option<Survey>,
+    pub(super) desks: BTreeMap<ChannelName, Desk>,
+    pub(super) claims_made: usize,
+    pub(super) actions: Vec<Action>,
+    /// The next moments at which something can be done, with what it is.
+    pub(super) wakes: Vec<(Timestamp, String)>,
+    /// A service's clock is too far from ours: nothing of other runs is taken over.
+    pub(super) skewed: Option<Duration>,
+    pub(super) stop: Option<Timestamp>,
+    pub(super) fatal: Option<String>,
+    pub(super) journal: Journal,
+    pub(super) journaled: usize,
+    merged_journal: bool,
+    told: Told,
+}
+
+/// What is said once in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Told {
+    inherited: bool,
+}
+
+impl Core {
+    /// Makes the machine of one run. `seed` is 256 random bits.
+    pub fn new(setup: Arc<Setup>, seed: [u8; 32]) -> Self {
+        let desks = setup
+            .config
+            .channels
+            .iter()
+            .map(|channel| {
+                let mut desk = Desk::new();
+                if let Some(reason) = setup.unavailable.get(channel.name()) {
+                    desk.phase = Phase::Closed {
+                        reason: reason.clone(),
+                        exit: Exit::Usage,
+                    };
+                }
+                (channel.name().clone(), desk)
+            })
+            .collect();
+        Self {
+            entropy: Entropy::new(seed),
+            outbox: Outbox::new(),
+            survey: None,
+            desks,
+            claims_made: 0,
+            actions: Vec::new(),
+            wakes: Vec::new(),
+            skewed: None,
+            stop: None,
+            fatal: None,
+            journal: Journal::Idle,
+            journaled: 0,
+            merged_journal: setup.journal.is_empty(),
+            told: Told::default(),
+            setup,
+        }
+    }
+
+    /// Takes one observation and returns what to do about everything that is known now.
+    #[must_use = "an action that is not done leaves the run waiting for its end"]
+    pub fn step(&mut self, now: Timestamp, event: Event) -> Vec<Action> {
+        match event {
+            Event::Tick => {}
+            Event::Stop => self.stop_requested(now),
+            Event::LedgerRead(read) => {
+                let landed = self.outbox.was_read(now, read.map(|snapshot| *snapshot));
+                self.landed(now, landed);
+                self.surveyed(now);
+            }
+            Event::Pushed(report) => self.pushed(now, report),
+            Event::Journaled(result) => self.journaled(result),
+            Event::Opened { channel, opening } => self.opened(now, &channel, opening),
+            Event::Listed {
+                channel,
+                began_at,
+                listing,
+            } => self.listed(now, &channel, began_at, listing),
+            Event::Sent {
+                channel,
+                tokens,
+                outcome,
+            } => self.sent(now, &channel, &tokens, &outcome),
+            Event::Looked {
+                delivery,
+                began_at,
+                lookup,
+            } => self.looked(now, &delivery, began_at, lookup),
+        }
+        self.advance(now);
+        std::mem::take(&mut self.actions)
+    }
+
+    /// Asks for everything that can be done now.
+    fn advance(&mut self, now: Timestamp) {
+        self.wakes.clear();
+        if self.fatal.is_some() {
+            self.save_to_journal();
+            return;
+        }
+        if self.outbox.is_checking() {
+            // The push's outcome is known only from the tip.
+            return;
+        }
+        if self.outbox.snapshot().is_none() {
+            self.impatience(now);
+            let errand = self.outbox.read(now);
+            self.run_errand(errand);
+            return;
+        }
+        for name in self.desks.keys().cloned().collect::<Vec<_>>() {
+            self.advance_channel(now, &name);
+        }
+        self.prepare_header();
+        let gap = if self.is_leaving(now) {
+            Duration::ZERO
+        } else {
+            self.setup.limits.push_gap
+        };
+        let flush = self.stop.is_some() || !self.has_work_ahead(now);
+        let errand = self.outbox.errand(now, gap, flush);
+        self.run_errand(errand);
+        self.poll_busy(now);
+        self.impatience(now);
+    }
+
+    /// Whether the run is on its last steps, so that the gap between pushes must not hold it up.
+    fn is_leaving(&self, now: Timestamp) -> bool {
+        let out_of_time = self
+            .setup
+            .limits
+            .deadline
+            .is_some_and(|deadline| now.plus(self.setup.limits.push_allowance) >= deadline);
+        self.stop.is_some() || out_of_time
+    }
+
+    fn run_errand(&mut self, errand: Option<Errand>) {
+        match errand {
+            None => {}
+            Some(Errand::Read) => self.actions.push(Action::ReadLedger),
+            Some(Errand::Push(batch)) => self.actions.push(Action::Push(batch)),
+            Some(Errand::PushAgain(commit)) => self.actions.push(Action::PushAgain(commit)),
+        }
+    }
+
+    fn pushed(&mut self, now: Timestamp, report: PushReport) {
+        let landed = self.outbox.pushed(now, report);
+        if self.outbox.is_checking() {
+            self.actions.push(Action::ReadLedger);
+        }
+        self.landed(now, landed);
+    }
+
+    /// Turns claims that are on the remote into ones that may be sent.
+    fn landed(&mut self, now: Timestamp, landed: Landed) {
+        if let Some(notice) = landed.notice {
+            self.tell(Notice::Warning(notice));
+        }
+        if let Some(reason) = landed.fatal {
+            self.give_up(reason);
+        }
+        let landing = self
+            .outbox
+            .snapshot()
+            .map_or_else(|| Landing::attest([]), Snapshot::landing);
+        for claim in landed.claims {
+            let channel = claim.channel.clone();
+            let Some(pushed) = PushedClaim::prove(claim, &landing) else {
+                continue;
+            };
+            if let Some(desk) = self.desks.get_mut(&channel) {
+                desk.ready.push(pushed);
+            }
+        }
+        for (delivery, token) in self.outbox.landed_late() {
+            let event = delivery::Event::Deferred {
+                reason: "its claim reached the ledger too late and was not sent".to_owned(),
+                not_before: now,
+                counts: Counts::Nothing,
+                at: now,
+            };
+            self.record(&delivery, vec![event], Sort::Outcome(token), true);
+        }
+        // A claim that lost the race is not ours any more: it is rebuilt with a fresh token.
+        let rows = self.outbox.rows();
+        let standing: BTreeSet<_> = rows
+            .values()
+            .filter_map(|row| row.publish().and_then(Record::token))
+            .collect();
+        for desk in self.desks.values_mut() {
+            desk.own.retain(|token| standing.contains(token));
+        }
+    }
+
+    /// Joins articles and rows anew after each read of the ledger.
+    fn surveyed(&mut self, now: Timestamp) {
+        let Some(snapshot) = self.outbox.snapshot().cloned() else {
+            return;
+        };
+        if let Some(reason) = unsound(&snapshot) {
+            self.give_up(reason);
+            return;
+        }
+        let setup = Arc::clone(&self.setup);
+        let survey = survey(
+            &setup.catalog,
+            &setup.config,
+            &snapshot,
+            &setup.selection,
+            now,
+        );
+        let first = self.survey.is_none();
+        if first {
+            for notice in &survey.notices {
+                self.tell(Notice::Plain(notice.clone()));
+            }
+            for (channel, kept) in &survey.kept_back {
+                self.tell(Notice::Warning(kept.sentence(channel)));
+            }
+            if let Standing::Sound {
+                notice: Some(notice),
+            } = &snapshot.standing
+            {
+                self.tell(Notice::Plain(notice.clone()));
+            }
+        }
+        if !survey.new_channels.is_empty() {
+            let mut baseline: Baseline = snapshot.baseline.clone();
+            baseline.extend(survey.new_channels.clone());
+            self.outbox.write_baseline(baseline);
+        }
+        self.survey = Some(survey);
+        if !self.merged_journal {
+            self.merged_journal = true;
+            self.merge_journal(now);
+        }
+        if first && !self.told.inherited {
+            self.told.inherited = true;
+            self.tell_inherited();
+        }
+    }
+
+    /// A run that follows a killed one begins by saying what it found.
+    fn tell_inherited(&mut self) {
+        let Some(survey) = &self.survey else { return };
+        let inherited: Vec<_> = survey
+            .deliveries
+            .iter()
+            .filter_map(|surveyed| {
+                let record = self.outbox.row(&surveyed.id)?.publish()?;
+                matches!(record.state, State::InFlight | State::InDoubt).then(|| {
+                    Notice::Inherited {
+                        delivery: surveyed.id.clone(),
+                        state: record.state,
+                        claimed_at: record.claim.as_ref().map(|claim| claim.claimed_at),
+                    }
+                })
+            })
+            .collect();
+        for notice in inherited {
+            self.tell(notice);
+        }
+    }
+
+    /// Lets the first commit register the configured channels.
+    fn prepare_header(&mut self) {
+        let (Some(snapshot), Some(survey)) = (self.outbox.snapshot(), &self.survey) else {
+            return;
+        };
+        let before = snapshot.header.clone();
+        let blank = || Header {
+            schema: crate::ledger::SCHEMA,
+            least_reader: crate::ledger::SCHEMA,
+            lineage: String::new(),
+            repository: None,
+            witness_refused: false,
+            channels: BTreeMap::new(),
+        };
+        let mut header = registered(
+            before.as_ref().unwrap_or(&blank()),
+            &self.setup.config,
+            survey,
+            snapshot,
+        );
+        for (name, desk) in &self.desks {
+            if let (Some(session), Some(known)) = (desk.session(), header.channels.get_mut(name)) {
+                known.text_limit = session.text_limit;
+            }
+        }
+        if before.as_ref() == Some(&header) {
+            return;
+        }
+        if header.lineage.is_empty() {
+            let lineage = self.entropy.token();
+            lineage.as_str().clone_into(&mut header.lineage);
+        }
+        self.outbox.write_header(header);
+    }
+
+    /// While other runs work on what is left, the ledger is read now and then.
+    fn poll_busy(&mut self, now: Timestamp) {
+        let any_busy = self.survey.as_ref().is_some_and(|survey| {
+            survey
+                .deliveries
+                .iter()
+                .any(|surveyed| self.is_busy_elsewhere(&surveyed.id))
+        });
+        if !any_busy || self.stop.is_some() {
+            return;
+        }
+        let Some(read_at) = self.outbox.read_at() else {
+            return;
+        };
+        let due = read_at.plus(BUSY_POLL);
+        if due <= now {
+            let errand = self.outbox.read(now);
+            self.run_errand(errand);
+        } else {
+            self.wakes
+                .push((due, "another run to finish what it is sending".to_owned()));
+        }
+    }
+
+    /// Whether another run's claim stands.
+    pub(super) fn is_busy_elsewhere(&self, id: &DeliveryId) -> bool {
+        let Some(record) = self.outbox.row(id).and_then(Row::publish) else {
+            return false;
+        };
+        let ours = self
+            .desks
+            .get(&id.channel)
+            .is_some_and(|desk| record.token().is_some_and(|token| desk.own.contains(token)));
+        record.state == State::InFlight && !ours
+    }
+
+    fn stop_requested(&mut self, now: Timestamp) {
+        if self.stop.is_some() {
+            return;
+        }
+        self.stop = Some(now);
+        self.tell(Notice::Stopping);
+        for claim in self.outbox.drop_claims() {
+            if let Some(desk) = self.desks.get_mut(&claim.channel) {
+                desk.own.remove(&claim.token);
+            }
+        }
+    }
+
+    /// Whether a stop was asked for.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Returns when the machine wants to be asked again, with what it waits for; none: not by itself.
+    pub fn wake_at(&self, now: Timestamp) -> Option<(Timestamp, String)> {
+        let by_stop = self.stop.iter().flat_map(|at| {
+            let limits = &self.setup.limits;
+            [at.plus(limits.stop_answer), at.plus(limits.stop_out)]
+        });
+        let by_remote = self.outbox.wake_at(self.setup.limits.push_gap);
+        let by_clock = by_stop
+            .map(|at| (at, "the answer in hand".to_owned()))
+            .chain(by_remote.map(|at| (at, "the next push to the ledger".to_owned())))
+            .filter(|(at, _)| *at > now);
+        let by_channel = self
+            .wakes
+            .iter()
+            .filter(|(at, _)| self.is_within_reach(*at, now))
+            .cloned();
+        by_clock.chain(by_channel).min()
+    }
+
+    /// Whether the run may wait until `at`.
+    fn is_within_reach(&self, at: Timestamp, now: Timestamp) -> bool {
+        match self.setup.limits.deadline {
+            Some(deadline) => at < deadline,
+            None => at <= now.plus(self.setup.limits.max_wait),
+        }
+    }
+
+    /// Whether something will be due that this run may wait for.
+    fn has_work_ahead(&self, now: Timestamp) -> bool {
+        self.desks
+            .values()
+            .any(|desk| desk.is_working || !desk.ready.is_empty())
+            || self
+                .wakes
+                .iter()
+                .any(|(at, _)| self.is_within_reach(*at, now))
+    }
+
+    /// Whether the run is over: nothing under way, nothing to save, nothing to wait for.
+    pub fn is_finished(&self, now: Timestamp) -> bool {
+        let limits = &self.setup.limits;
+        if self.stop.is_some_and(|at| now >= at.plus(limits.stop_out)) {
+            return true;
+        }
+        let answer_awaited = self.stop.is_none_or(|at| now < at.plus(limits.stop_answer));
+        let working = self.desks.values().any(|desk| desk.is_working) && answer_awaited;
+        if self.fatal.is_some() {
+            return self.journal == Journal::Idle && !working;
+        }
+        let has_wakes = self.stop.is_none() && self.has_work_ahead(now);
+        self.survey.is_some() && !working && self.outbox.is_clear() && !has_wakes
+    }
+
+    /// Whether nothing is under way, so that time passes only by waiting.
+    pub fn is_waiting(&self) -> bool {
+        self.outbox.is_idle() && self.desks.values().all(|desk| !desk.is_working)
+    }
+
+    /// Whether there is time for one more claim: send, answer and two pushes.
+    pub(super) fn has_time_for(&self, now: Timestamp, timeout: Duration) -> bool {
+        let needed = timeout.saturating_add(self.setup.limits.push_allowance);
+        self.stop.is_none()
+            && self
+                .setup
+                .limits
+                .deadline
+                .is_none_or(|deadline| now.plus(needed) <= deadline)
+    }
+
+    /// Tells events to a delivery's row, keeping its identity.
+    pub(super) fn record(
+        &mut self,
+        id: &DeliveryId,
+        events: Vec<delivery::Event>,
+        sort: Sort,
+        urgent: bool,
+    ) {
+        let Some(row) = self.outbox.row(id).cloned().or_else(|| self.blank_row(id)) else {
+            return;
+        };
+        if let Err(illegal) = self.outbox.tell(row, events, sort, urgent) {
+            self.tell(Notice::Warning(format!(
+                "{id}: {illegal}; the row is left as it is"
+            )));
+        }
+    }
+
+    pub(super) fn tell(&mut self, notice: Notice) {
+        self.actions.push(Action::Tell(notice));
+    }
+}
+
+/// Returns why nothing may be sent from this ledger.
+fn unsound(snapshot: &Snapshot) -> Option<String> {
+    match &snapshot.standing {
+        Standing::Sound { .. } => None,
+        Standing::Rewound { reason }
+        | Standing::Foreign { reason }
+        | Standing::TooNew { reason } => Some(reason.clone()),
+    }
+}

@@ -1,0 +1,76 @@
+//! What this run knows of one channel.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::exit::Exit;
+use crate::model::claim::PushedClaim;
+use crate::model::ids::Token;
+use crate::model::outcome::Session;
+use crate::model::row::DeliveryId;
+use crate::model::time::Timestamp;
+
+/// Doubts in one run after which a channel is closed for the run: the service is unwell.
+pub(super) const DOUBTS_MAX: u32 = 5;
+/// Failures in a row to reach a channel after which it is closed for the run.
+pub(super) const FAILURES_MAX: u32 = 5;
+
+/// One channel in this run.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) phase: Phase,
+    /// The worker is at work; it does one thing at a time.
+    pub(super) is_working: bool,
+    /// Claims that are on the remote and may be sent.
+    pub(super) ready: Vec<PushedClaim>,
+    /// Claims of this run that are not settled yet.
+    pub(super) own: BTreeSet<Token>,
+    /// When the list of recent posts was read last (when that read began).
+    pub(super) listed_at: Option<Timestamp>,
+    /// Deliveries of other runs that were looked for once in this run.
+    pub(super) looked_for: BTreeSet<DeliveryId>,
+    /// Nothing is tried before this: a rate limit, a failure to connect.
+    pub(super) not_before: Option<Timestamp>,
+    pub(super) failures: u32,
+    pub(super) doubts: u32,
+    /// Deliveries that can't be sent as they are, with the reason.
+    pub(super) unsendable: BTreeMap<DeliveryId, String>,
+}
+
+/// Whether a channel can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Not asked yet.
+    New,
+    /// Logged in.
+    Open(Session),
+    /// Not in this run.
+    Closed { reason: String, exit: Exit },
+}
+
+impl Desk {
+    pub(super) const fn new() -> Self {
+        Self {
+            phase: Phase::New,
+            is_working: false,
+            ready: Vec::new(),
+            own: BTreeSet::new(),
+            listed_at: None,
+            looked_for: BTreeSet::new(),
+            not_before: None,
+            failures: 0,
+            doubts: 0,
+            unsendable: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn session(&self) -> Option<&Session> {
+        match &self.phase {
+            Phase::Open(session) => Some(session),
+            Phase::New | Phase::Closed { .. } => None,
+        }
+    }
+
+    pub(super) const fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closed { .. })
+    }
+}

@@ -1,0 +1,120 @@
+//! Is it there already? The fence before the first write of a run.
+
+use crate::model::address::same_address;
+use crate::model::outcome::{Remote, SeenPost, SeenSort};
+use crate::model::time::Timestamp;
+
+/// What the account's list says of one article.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// Nothing of ours has its URL.
+    No,
+    /// One post of ours is it.
+    Once(Remote),
+    /// A person must look: two matches, or a draft.
+    Unclear(String),
+    /// A reply, or older than the article: told, not counted.
+    Aside(String),
+}
+
+/// Looks for a top-level post with exactly `url`, not older than `not_before`.
+pub(super) fn seen(posts: &[SeenPost], url: &str, not_before: Option<Timestamp>) -> Seen {
+    let with_link = posts
+        .iter()
+        .filter(|post| post.links.iter().any(|link| same_address(link, url)));
+    let mut matches = Vec::new();
+    let mut draft = None;
+    let mut aside = None;
+    for post in with_link {
+        let older = match (post.created_at, not_before) {
+            (Some(created_at), Some(not_before)) => created_at < not_before.floor_to_second(),
+            (_, _) => false,
+        };
+        match post.sort {
+            SeenSort::Reply => {
+                aside = Some(format!(
+                    "a reply of ours has its link{}",
+                    place(&post.remote)
+                ));
+            }
+            SeenSort::Draft => {
+                draft = Some(format!(
+                    "a draft of ours is it already{}",
+                    place(&post.remote)
+                ));
+            }
+            SeenSort::TopLevel if older => {
+                aside = Some(format!(
+                    "an older post of ours has its link{}",
+                    place(&post.remote)
+                ));
+            }
+            SeenSort::TopLevel => matches.push(&post.remote),
+        }
+    }
+    match (matches.as_slice(), draft, aside) {
+        ([one], _, _) => Seen::Once((*one).clone()),
+        ([], Some(draft), _) => Seen::Unclear(draft),
+        ([], None, Some(aside)) => Seen::Aside(aside),
+        ([], None, None) => Seen::No,
+        (several, _, _) => Seen::Unclear(format!("{} posts of ours have its link", several.len())),
+    }
+}
+
+fn place(remote: &Remote) -> String {
+    remote
+        .url
+        .as_deref()
+        .map_or_else(String::new, |url| format!(": {url}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(id: &str, link: &str, sort: SeenSort, at: i64) -> SeenPost {
+        SeenPost {
+            remote: Remote {
+                id: Some(id.to_owned()),
+                url: Some(format!("https://social.example/{id}")),
+            },
+            links: vec![link.to_owned()],
+            created_at: Some(Timestamp::from_millis(at)),
+            sort,
+        }
+    }
+
+    #[test]
+    fn a_post_of_ours_with_the_link_is_the_announcement() {
+        let url = "https://blog.example/a/";
+        let check = |posts: &[SeenPost]| seen(posts, url, Some(Timestamp::from_millis(5_500)));
+        let top = |id| post(id, url, SeenSort::TopLevel, 5_000);
+        assert_eq!(check(&[]), Seen::No);
+        assert_eq!(
+            check(&[post(
+                "1",
+                "https://blog.example/a/b/",
+                SeenSort::TopLevel,
+                9_000
+            )]),
+            Seen::No
+        );
+        assert_eq!(check(&[top("1")]), Seen::Once(top("1").remote));
+        assert_eq!(
+            check(&[top("1"), top("2")]),
+            Seen::Unclear("2 posts of ours have its link".to_owned())
+        );
+        assert_eq!(
+            check(&[post("1", url, SeenSort::TopLevel, 4_999)]),
+            Seen::Aside("an older post of ours has its link: https://social.example/1".to_owned())
+        );
+        assert_eq!(
+            check(&[post("1", url, SeenSort::Reply, 9_000)]),
+            Seen::Aside("a reply of ours has its link: https://social.example/1".to_owned())
+        );
+        assert_eq!(
+            check(&[post("1", url, SeenSort::Draft, 9_000)]),
+            Seen::Unclear("a draft of ours is it already: https://social.example/1".to_owned())
+        );
+    }
+}

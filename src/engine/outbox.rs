@@ -1,0 +1,606 @@
+//! What is decided and not yet on the remote, and the push that brings it there.
+//!
+//! An entry keeps the events, not only the row: when a push lost the race, they are told anew to the row that stands
+//! at the remote's tip now, or dropped. A row is only ever written over the one that the decision was made from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::ledger::{
+    Baseline, Batch, BlobId, Change, CommitId, Header, PushReport, Snapshot, StoredRow,
+};
+use crate::model::claim::Claim;
+use crate::model::delivery::{self, IllegalMove, Operation};
+use crate::model::ids::Token;
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+
+use super::backoff::remote_backoff;
+
+/// How often the same commit is pushed before it is given up: each try is read back, so more would only delay the
+/// answer that the remote is away.
+const PUSH_TRIES_MAX: u32 = 5;
+
+/// One delivery's change on its way to the remote.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The row that the events were told to; none: there was none.
+    pub(super) decided_on: Option<Row>,
+    /// What happened.
+    pub(super) events: Vec<delivery::Event>,
+    /// The row afterwards.
+    pub(super) row: Row,
+    /// What becomes of it when the row at the tip is another one.
+    pub(super) sort: Sort,
+    /// Worth a push of its own.
+    pub(super) urgent: bool,
+}
+
+/// What becomes of an entry when the row at the tip is another one.
+#[derive(Clone, Debug)]
+pub(super) enum Sort {
+    /// A claim: rebuilt with a fresh token and fresh times, if it is still due.
+    Claim(Box<Claim>),
+    /// What came of this run's own claim: told to the row as long as it carries our token.
+    Outcome(Token),
+    /// What was found out about somebody's claim: found out again, unless it is a receipt.
+    Finding,
+}
+
+/// The push under way, or what is being found out about it.
+#[derive(Clone, Debug)]
+enum Committer {
+    Idle,
+    Reading,
+    Pushing(Shipment),
+    /// The push was doubtful; the tip is being read.
+    Checking(Shipment),
+    /// The tip did not move; the same commit goes again at this moment.
+    Waiting(Shipment, Timestamp),
+}
+
+#[derive(Clone, Debug)]
+struct Shipment {
+    entries: BTreeMap<DeliveryId, Entry>,
+    header: Option<Header>,
+    baseline: Option<Baseline>,
+    base: Option<CommitId>,
+    commit: Option<CommitId>,
+    tries: u32,
+}
+
+/// What the desk asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Errand {
+    Read,
+    Push(Batch),
+    PushAgain(CommitId),
+}
+
+/// What an observation of the remote came to.
+#[derive(Debug, Default)]
+pub(super) struct Landed {
+    /// Claims that are now on the remote under our token.
+    pub(super) claims: Vec<Claim>,
+    /// Something to tell people.
+    pub(super) notice: Option<String>,
+    /// The remote can't be written, for good.
+    pub(super) fatal: Option<String>,
+}
+
+/// The ledger as this run knows it.
+#[derive(Clone, Debug)]
+pub(super) struct Outbox {
+    snapshot: Option<Snapshot>,
+    entries: BTreeMap<DeliveryId, Entry>,
+    header: Option<Header>,
+    baseline: Option<Baseline>,
+    committer: Committer,
+    last_push_at: Option<Timestamp>,
+    read_at: Option<Timestamp>,
+    failures: u32,
+    failing_since: Option<Timestamp>,
+    next_try_at: Option<Timestamp>,
+    /// Claims that were given up unsent: their push may still land.
+    abandoned: BTreeSet<Token>,
+}
+
+impl Outbox {
+    pub(super) const fn new() -> Self {
+        Self {
+            snapshot: None,
+            entries: BTreeMap::new(),
+            header: None,
+            baseline: None,
+            committer: Committer::Idle,
+            last_push_at: None,
+            read_at: None,
+            failures: 0,
+            failing_since: None,
+            next_try_at: None,
+            abandoned: BTreeSet::new(),
+        }
+    }
+
+    pub(super) const fn snapshot(&self) -> Option<&Snapshot> {
+        self.snapshot.as_ref()
+    }
+
+    /// When the remote was last read or written with success.
+    pub(super) const fn read_at(&self) -> Option<Timestamp> {
+        self.read_at
+    }
+
+    /// Since when the remote can't be reached.
+    pub(super) const fn failing_since(&self) -> Option<Timestamp> {
+        self.failing_since
+    }
+
+    /// Returns the row as it is decided, be it on the remote already or not.
+    pub(super) fn row(&self, id: &DeliveryId) -> Option<&Row> {
+        let shipped = self
+            .shipment()
+            .and_then(|shipment| shipment.entries.get(id));
+        let decided = self.entries.get(id).or(shipped).map(|entry| &entry.row);
+        decided.or_else(|| self.stored(id))
+    }
+
+    fn stored(&self, id: &DeliveryId) -> Option<&Row> {
+        let snapshot = self.snapshot.as_ref()?;
+        snapshot.rows.get(id).map(|stored| &stored.row)
+    }
+
+    /// Returns every row as it is decided.
+    pub(super) fn rows(&self) -> BTreeMap<&DeliveryId, &Row> {
+        let stored = self.snapshot.iter().flat_map(|snapshot| &snapshot.rows);
+        let mut rows: BTreeMap<_, _> = stored.map(|(id, stored)| (id, &stored.row)).collect();
+        let shipped = self
+            .shipment()
+            .into_iter()
+            .flat_map(|shipment| &shipment.entries);
+        rows.extend(
+            shipped
+                .chain(&self.entries)
+                .map(|(id, entry)| (id, &entry.row)),
+        );
+        rows
+    }
+
+    fn shipment(&self) -> Option<&Shipment> {
+        match &self.committer {
+            Committer::Idle | Committer::Reading => None,
+            Committer::Pushing(shipment)
+            | Committer::Checking(shipment)
+            | Committer::Waiting(shipment, _) => Some(shipment),
+        }
+    }
+
+    /// Whether something is decided about this delivery that is not on the remote.
+    pub(super) fn is_unsettled(&self, id: &DeliveryId) -> bool {
+        self.entries.get(id).is_some_and(|entry| entry.urgent) || self.is_shipped(id)
+    }
+
+    fn is_shipped(&self, id: &DeliveryId) -> bool {
+        self.shipment()
+            .is_some_and(|shipment| shipment.entries.contains_key(id))
+    }
+
+    /// Tells `events` to the delivery's record. `blank` is the row where there is none yet, or with fresh identity.
+    pub(super) fn tell(
+        &mut self,
+        blank: Row,
+        events: Vec<delivery::Event>,
+        sort: Sort,
+        urgent: bool,
+    ) -> Result<(), IllegalMove> {
+        let id = blank.delivery_id();
+        let decided_on = self.row(&id).cloned();
+        let row = fold(decided_on.as_ref(), blank, &events)?;
+        let earlier = self.entries.remove(&id);
+        let entry = match earlier {
+            Some(mut earlier) => {
+                earlier.events.extend(events);
+                Entry {
+                    row,
+                    sort,
+                    urgent: urgent || earlier.urgent,
+                    ..earlier
+                }
+            }
+            None => Entry {
+                decided_on,
+                events,
+                row,
+                sort,
+                urgent,
+            },
+        };
+        self.entries.insert(id, entry);
+        Ok(())
+    }
+
+    /// Forgets claims that were not pushed yet.
+    pub(super) fn drop_claims(&mut self) -> Vec<Claim> {
+        let mut dropped = Vec::new();
+        self.entries.retain(|_, entry| match &entry.sort {
+            Sort::Claim(claim) => {
+                dropped.push((**claim).clone());
+                false
+            }
+            Sort::Outcome(_) | Sort::Finding => true,
+        });
+        dropped
+    }
+
+    /// Lets the next push write `ledger.json`.
+    pub(super) fn write_header(&mut self, header: Header) {
+        self.header = Some(header);
+    }
+
+    /// Lets the next push write `baseline.json`, which is worth a push of its own.
+    pub(super) fn write_baseline(&mut self, baseline: Baseline) {
+        self.baseline = Some(baseline);
+    }
+
+    /// Rows that a run that ends now would lose: what came of requests, and what was found.
+    pub(super) fn unsaved(&self) -> Vec<Row> {
+        let shipped = self
+            .shipment()
+            .into_iter()
+            .flat_map(|shipment| shipment.entries.values());
+        shipped
+            .chain(self.entries.values())
+            .filter(|entry| entry.urgent)
+            .filter(|entry| match entry.sort {
+                Sort::Outcome(_) | Sort::Finding => true,
+                Sort::Claim(_) => false,
+            })
+            .map(|entry| entry.row.clone())
+            .collect()
+    }
+
+    pub(super) const fn is_idle(&self) -> bool {
+        matches!(self.committer, Committer::Idle)
+    }
+
+    /// Whether nothing waits for a push.
+    pub(super) fn is_clear(&self) -> bool {
+        self.is_idle() && self.entries.is_empty() && self.baseline.is_none()
+    }
+
+    /// Returns the next errand, if one can be run at `now`. `gap`: least time between two pushes. `flush`: also
+    /// what is not worth a push of its own.
+    pub(super) fn errand(&mut self, now: Timestamp, gap: Duration, flush: bool) -> Option<Errand> {
+        if self.next_try_at.is_some_and(|at| at > now) {
+            return None;
+        }
+        match &mut self.committer {
+            Committer::Reading | Committer::Pushing(_) | Committer::Checking(_) => None,
+            Committer::Waiting(shipment, at) => {
+                let commit = shipment.commit.clone().filter(|_| *at <= now)?;
+                shipment.tries += 1;
+                self.committer = match std::mem::replace(&mut self.committer, Committer::Idle) {
+                    Committer::Waiting(shipment, _) => Committer::Pushing(shipment),
+                    other @ (Committer::Idle
+                    | Committer::Reading
+                    | Committer::Pushing(_)
+                    | Committer::Checking(_)) => other,
+                };
+                Some(Errand::PushAgain(commit))
+            }
+            Committer::Idle => {
+                let worth = self.baseline.is_some()
+                    || self.entries.values().any(|entry| entry.urgent)
+                    || (flush && !self.entries.is_empty());
+                let due = self.push_at(gap).is_none_or(|at| at <= now);
+                (worth && due && self.snapshot.is_some()).then(|| self.ship(now))
+            }
+        }
+    }
+
+    /// Asks for a read of the tip, if nothing else is under way.
+    pub(super) fn read(&mut self, now: Timestamp) -> Option<Errand> {
+        let due = self.next_try_at.is_none_or(|at| at <= now);
+        (self.is_idle() && due).then(|| {
+            self.committer = Committer::Reading;
+            Errand::Read
+        })
+    }
+
+    /// When the next push may go, as far as the gap is concerned.
+    pub(super) fn push_at(&self, gap: Duration) -> Option<Timestamp> {
+        self.last_push_at.map(|at| at.plus(gap))
+    }
+
+    /// When something has to be tried again.
+    pub(super) fn wake_at(&self, gap: Duration) -> Option<Timestamp> {
+        let again = match &self.committer {
+            Committer::Waiting(_, at) => Some(*at),
+            Committer::Idle
+            | Committer::Reading
+            | Committer::Pushing(_)
+            | Committer::Checking(_) => None,
+        };
+        let gap_over = self.push_at(gap).filter(|_| !self.entries.is_empty());
+        [again, gap_over, self.next_try_at]
+            .into_iter()
+            .flatten()
+            .max()
+    }
+
+    fn ship(&mut self, now: Timestamp) -> Errand {
+        let entries = std::mem::take(&mut self.entries);
+        let snapshot = self.snapshot.as_ref();
+        let shipment = Shipment {
+            header: self.header.take(),
+            baseline: self.baseline.take(),
+            base: snapshot.and_then(|snapshot| snapshot.tip.clone()),
+            commit: None,
+            tries: 1,
+            entries,
+        };
+        let changes = shipment
+            .entries
+            .iter()
+            .map(|(id, entry)| Change {
+                row: entry.row.clone(),
+                expected: snapshot
+                    .and_then(|snapshot| snapshot.rows.get(id))
+                    .map(|stored| stored.blob.clone()),
+            })
+            .collect();
+        let batch = Batch {
+            base: shipment.base.clone(),
+            changes,
+            header: shipment.header.clone(),
+            baseline: shipment.baseline.clone(),
+            at: now,
+            subject: None,
+        };
+        self.last_push_at = Some(now);
+        self.committer = Committer::Pushing(shipment);
+        Errand::Push(batch)
+    }
+
+    /// Takes the report of a push.
+    pub(super) fn pushed(&mut self, now: Timestamp, report: PushReport) -> Landed {
+        let Committer::Pushing(mut shipment) =
+            std::mem::replace(&mut self.committer, Committer::Idle)
+        else {
+            return Landed::default();
+        };
+        match report {
+            PushReport::Landed {
+                commit,
+                blobs,
+                notice,
+            } => {
+                self.reached(now);
+                let claims = self.land(shipment, commit, &blobs);
+                Landed {
+                    claims,
+                    notice,
+                    fatal: None,
+                }
+            }
+            PushReport::Rejected { commit, .. } | PushReport::Unknown { commit, .. } => {
+                shipment.commit = Some(commit);
+                self.committer = Committer::Checking(shipment);
+                Landed::default()
+            }
+            PushReport::Refused { reason, hint } => {
+                self.put_back(shipment);
+                Landed {
+                    fatal: Some(format!("{reason}; {hint}")),
+                    ..Landed::default()
+                }
+            }
+            PushReport::NotBuilt { reason } => {
+                self.put_back(shipment);
+                Landed {
+                    fatal: Some(reason),
+                    ..Landed::default()
+                }
+            }
+        }
+    }
+
+    /// Whether the tip has to be read to learn what came of a push.
+    pub(super) const fn is_checking(&self) -> bool {
+        matches!(self.committer, Committer::Checking(_))
+    }
+
+    /// Takes a read of the tip.
+    pub(super) fn was_read(&mut self, now: Timestamp, read: Result<Snapshot, String>) -> Landed {
+        let snapshot = match read {
+            Ok(snapshot) => snapshot,
+            Err(_reason) => {
+                self.failures += 1;
+                self.failing_since.get_or_insert(now);
+                let again_at = now.plus(remote_backoff(self.failures));
+                self.next_try_at = Some(again_at);
+                // A doubtful push stays doubtful: the same commit is pushed again, which is harmless if it landed.
+                self.committer = match std::mem::replace(&mut self.committer, Committer::Idle) {
+                    Committer::Checking(shipment) => Committer::Waiting(shipment, again_at),
+                    Committer::Idle
+                    | Committer::Reading
+                    | Committer::Pushing(_)
+                    | Committer::Waiting(..) => Committer::Idle,
+                };
+                return Landed::default();
+            }
+        };
+        self.reached(now);
+        let before = std::mem::replace(&mut self.committer, Committer::Idle);
+        self.snapshot = Some(snapshot);
+        let mut landed = Landed::default();
+        if let Committer::Checking(shipment) = before {
+            self.check(now, shipment, &mut landed);
+        }
+        self.rebase(&mut landed);
+        landed
+    }
+
+    /// Decides what came of a doubtful push, now that the tip was read.
+    fn check(&mut self, now: Timestamp, shipment: Shipment, landed: &mut Landed) {
+        let tip = self
+            .snapshot
+            .as_ref()
+            .and_then(|snapshot| snapshot.tip.clone());
+        if tip != shipment.base {
+            // It landed, or somebody else was first and it can't land any more: row by row, the tip tells.
+            self.put_back(shipment);
+        } else if shipment.tries < PUSH_TRIES_MAX {
+            let wait = remote_backoff(shipment.tries);
+            self.committer = Committer::Waiting(shipment, now.plus(wait));
+        } else {
+            self.failures += 1;
+            self.failing_since.get_or_insert(now);
+            self.next_try_at = Some(now.plus(remote_backoff(self.failures)));
+            self.put_back(shipment);
+            for claim in self.drop_claims() {
+                self.abandoned.insert(claim.token);
+            }
+            landed.notice =
+                Some("the ledger could not be pushed; claims were given up unsent".to_owned());
+        }
+    }
+
+    /// Puts the entries of a push back, under what was decided since.
+    fn put_back(&mut self, shipment: Shipment) {
+        self.header = self.header.take().or(shipment.header);
+        self.baseline = self.baseline.take().or(shipment.baseline);
+        for (id, mut earlier) in shipment.entries {
+            if let Some(later) = self.entries.remove(&id) {
+                earlier.events.extend(later.events);
+                earlier.row = later.row;
+                earlier.sort = later.sort;
+                earlier.urgent |= later.urgent;
+            }
+            self.entries.insert(id, earlier);
+        }
+    }
+
+    /// Holds every entry against the row at the tip.
+    fn rebase(&mut self, landed: &mut Landed) {
+        for (id, entry) in std::mem::take(&mut self.entries) {
+            let tip_row = self.stored(&id).cloned();
+            if tip_row.as_ref() == Some(&entry.row) {
+                if let Sort::Claim(claim) = entry.sort {
+                    landed.claims.push(*claim);
+                }
+                continue;
+            }
+            if tip_row == entry.decided_on {
+                self.entries.insert(id, entry);
+                continue;
+            }
+            if let Some(entry) = told_anew(tip_row, entry) {
+                self.entries.insert(id, entry);
+            }
+        }
+    }
+
+    fn land(
+        &mut self,
+        shipment: Shipment,
+        commit: CommitId,
+        blobs: &BTreeMap<DeliveryId, BlobId>,
+    ) -> Vec<Claim> {
+        let Some(snapshot) = self.snapshot.as_mut() else {
+            return Vec::new();
+        };
+        snapshot.tip = Some(commit);
+        if let Some(header) = shipment.header {
+            snapshot.header = Some(header);
+        }
+        if let Some(baseline) = shipment.baseline {
+            snapshot.baseline = baseline;
+        }
+        let mut claims = Vec::new();
+        for (id, entry) in shipment.entries {
+            if let Sort::Claim(claim) = entry.sort {
+                claims.push(*claim);
+            }
+            if let Some(blob) = blobs.get(&id) {
+                snapshot.rows.insert(
+                    id,
+                    StoredRow {
+                        row: entry.row,
+                        blob: blob.clone(),
+                    },
+                );
+            }
+        }
+        claims
+    }
+
+    /// Returns claims of this run that were given up unsent and landed all the same.
+    pub(super) fn landed_late(&self) -> Vec<(DeliveryId, Token)> {
+        let rows = self.snapshot.iter().flat_map(|snapshot| &snapshot.rows);
+        rows.filter_map(|(id, stored)| {
+            let record = stored.row.publish()?;
+            let token = record.token()?;
+            let ours = record.state == delivery::State::InFlight && self.abandoned.contains(token);
+            (ours && !self.entries.contains_key(id)).then(|| (id.clone(), token.clone()))
+        })
+        .collect()
+    }
+
+    const fn reached(&mut self, now: Timestamp) {
+        self.failures = 0;
+        self.failing_since = None;
+        self.next_try_at = None;
+        self.read_at = Some(now);
+    }
+}
+
+/// Tells an entry's events to another row than they were decided on, where that is right.
+fn told_anew(tip_row: Option<Row>, entry: Entry) -> Option<Entry> {
+    let token = tip_row
+        .as_ref()
+        .and_then(Row::publish)
+        .and_then(|record| record.token());
+    let events: Vec<_> = match &entry.sort {
+        Sort::Claim(_) => return None,
+        Sort::Outcome(ours) if token == Some(ours) => entry.events,
+        // A receipt always wins, also one that comes after another run took over.
+        Sort::Outcome(_) | Sort::Finding => entry
+            .events
+            .into_iter()
+            .filter(|event| matches!(event, delivery::Event::Proved { .. }))
+            .collect(),
+    };
+    if events.is_empty() {
+        return None;
+    }
+    let row = fold(tip_row.as_ref(), entry.row, &events).ok()?;
+    Some(Entry {
+        decided_on: tip_row,
+        events,
+        row,
+        sort: entry.sort,
+        urgent: entry.urgent,
+    })
+}
+
+/// Returns `identity` with the record of `before` after `events`.
+fn fold(
+    before: Option<&Row>,
+    identity: Row,
+    events: &[delivery::Event],
+) -> Result<Row, IllegalMove> {
+    let mut record = before.and_then(Row::publish).cloned();
+    for event in events {
+        record = Some(delivery::next(record.as_ref(), event.clone())?);
+    }
+    let mut row = identity;
+    if let Some(before) = before {
+        row.operations.clone_from(&before.operations);
+        row.unknown.clone_from(&before.unknown);
+    }
+    if let Some(record) = record {
+        row.operations.insert(Operation::Publish, record);
+    }
+    Ok(row)
+}

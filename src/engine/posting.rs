@@ -1,0 +1,270 @@
+//! Making a claim: what exactly will be sent, under which key, and the row that says so.
+
+use std::collections::BTreeSet;
+
+use crate::config::ChannelConfig;
+use crate::model::claim::Claim;
+use crate::model::delivery::{self, ClaimRecord, Record};
+use crate::model::ids::{Account, ChannelName, IdempotencyKey, LogicalAction};
+use crate::model::item::Item;
+use crate::model::notice::Notice;
+use crate::model::post::Post;
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+use crate::plan::decide::Again;
+use crate::render::{Stamp, compose};
+
+use super::core::Core;
+use super::outbox::Sort;
+
+impl Core {
+    /// Makes one claim; it counts once it is on the remote.
+    pub(super) fn claim_one(
+        &mut self,
+        now: Timestamp,
+        channel: &ChannelConfig,
+        id: &DeliveryId,
+        again: Again,
+    ) {
+        let Some(account) = self
+            .desks
+            .get(channel.name())
+            .and_then(|desk| desk.session())
+            .map(|session| session.account.clone())
+        else {
+            return;
+        };
+        let Some(mut row) = self.fresh_row(id) else {
+            return;
+        };
+        if row.account.as_ref().is_some_and(|known| *known != account) && row.publish().is_some() {
+            let known = row.account.as_ref().map_or("", |known| known.as_str());
+            let reason =
+                format!("its row belongs to the account {known}, and the channel is now {account}");
+            self.unsendable(id, reason);
+            return;
+        }
+        row.account = Some(account.clone());
+        let earlier = row.publish().cloned();
+        let (post, edition) = match self.post_for(now, channel, id, earlier.as_ref(), again) {
+            Ok(made) => made,
+            Err(reason) => {
+                self.unsendable(id, reason);
+                return;
+            }
+        };
+        let item = self
+            .survey
+            .as_ref()
+            .and_then(|survey| survey.items.get(&id.item));
+        let publish_at = item
+            .and_then(|item| item.settings.publish_at)
+            .map_or_else(String::new, |at| at.to_string());
+        let key = match (&earlier, again) {
+            (
+                Some(Record {
+                    claim: Some(claim),
+                    edition: before,
+                    ..
+                }),
+                _,
+            ) if *before == edition => claim.key.clone(),
+            (_, _) => IdempotencyKey::derive(&LogicalAction {
+                site: self.setup.config.site.url.as_str(),
+                item: id.item.as_str(),
+                channel: id.channel.as_str(),
+                account: account.as_str(),
+                operation: "publish",
+                publish_at: &publish_at,
+                edition,
+            }),
+        };
+        let token = self.entropy.token();
+        let record = ClaimRecord {
+            token: token.clone(),
+            key,
+            fingerprint: post.fingerprint(),
+            post,
+            run: self.setup.run.clone(),
+            claimed_at: now,
+            first_claimed_at: now,
+            send_before: channel.rules.send_before(now),
+            quiet_until: channel.rules.quiet_until(now, self.setup.limits.clock_skew),
+        };
+        let event = delivery::Event::Claimed {
+            claim: Box::new(record),
+            edition,
+        };
+        let after = match delivery::next(row.publish(), event.clone()) {
+            Ok(after) => after,
+            Err(illegal) => {
+                self.unsendable(id, illegal.to_string());
+                return;
+            }
+        };
+        row.operations.insert(delivery::Operation::Publish, after);
+        let Some(claim) = claim_of(&row, channel) else {
+            return;
+        };
+        let mut identity = row;
+        identity.operations.clear();
+        match self
+            .outbox
+            .tell(identity, vec![event], Sort::Claim(Box::new(claim)), true)
+        {
+            Ok(()) => {
+                self.claims_made += 1;
+                if let Some(desk) = self.desks.get_mut(channel.name()) {
+                    desk.own.insert(token);
+                }
+            }
+            Err(illegal) => self.unsendable(id, illegal.to_string()),
+        }
+    }
+
+    /// Returns exactly what will be sent, and the rendering's number.
+    fn post_for(
+        &mut self,
+        now: Timestamp,
+        channel: &ChannelConfig,
+        id: &DeliveryId,
+        earlier: Option<&Record>,
+        again: Again,
+    ) -> Result<(Post, u32), String> {
+        let entropy = self.entropy.bits();
+        let item = self
+            .survey
+            .as_ref()
+            .and_then(|survey| survey.items.get(&id.item));
+        let limit = self.text_limit(channel.name());
+        let unchanged = |item: &Item, post: &Post| {
+            compose(item, channel, limit, Stamp::Of(post))
+                .is_ok_and(|rendered| rendered.post == *post)
+        };
+        let earlier =
+            earlier.and_then(|record| Some((record.edition, &record.claim.as_ref()?.post)));
+        match (earlier, item, again) {
+            (Some((edition, post)), item, Again::Frozen) => {
+                let edited = item.is_some_and(|item| !unchanged(item, post));
+                if edited {
+                    self.tell(Notice::Plain(format!(
+                        "{id}: the article was edited meanwhile; what may already have been sent is sent again unchanged"
+                    )));
+                }
+                Ok((post.clone(), edition))
+            }
+            // The article is gone from the list, and surely undelivered: as it was rendered.
+            (Some((edition, post)), None, Again::Fresh) => Ok((post.clone(), edition)),
+            (Some((edition, post)), Some(item), Again::Fresh)
+                if edition >= item.settings.edition && unchanged(item, post) =>
+            {
+                Ok((post.clone(), edition))
+            }
+            (earlier, Some(item), Again::Fresh | Again::Frozen) => {
+                let stamp = Stamp::Fresh { now, entropy };
+                let rendered =
+                    compose(item, channel, limit, stamp).map_err(|error| error.to_string())?;
+                let edition = earlier
+                    .map_or(1, |(edition, _)| edition + 1)
+                    .max(item.settings.edition);
+                Ok((rendered.post, edition))
+            }
+            (None, None, Again::Fresh | Again::Frozen) => {
+                Err("its article is not listed any more".to_owned())
+            }
+        }
+    }
+
+    /// Returns the server's own text limit, told in this run or recorded earlier.
+    pub(super) fn text_limit(&self, name: &ChannelName) -> Option<usize> {
+        let told = self.desks.get(name).and_then(|desk| desk.session());
+        let header = self
+            .outbox
+            .snapshot()
+            .and_then(|snapshot| snapshot.header.as_ref());
+        match told {
+            Some(session) => session.text_limit,
+            None => header
+                .and_then(|header| header.channels.get(name))
+                .and_then(|known| known.text_limit),
+        }
+    }
+
+    fn unsendable(&mut self, id: &DeliveryId, reason: String) {
+        self.tell(Notice::Warning(format!("{id} can't be sent: {reason}")));
+        if let Some(desk) = self.desks.get_mut(&id.channel) {
+            desk.unsendable.insert(id.clone(), reason);
+        }
+    }
+
+    /// Returns the delivery's row with what the article says today; its operations are kept.
+    fn fresh_row(&self, id: &DeliveryId) -> Option<Row> {
+        let stored = self.outbox.row(id).cloned();
+        match (stored, self.blank_row(id)) {
+            (Some(stored), Some(blank)) => {
+                let former =
+                    (stored.canonical_url != blank.canonical_url).then_some(stored.canonical_url);
+                let aliases: BTreeSet<String> = stored
+                    .aliases
+                    .into_iter()
+                    .chain(blank.aliases.iter().cloned())
+                    .chain(former)
+                    .collect();
+                Some(Row {
+                    account: stored.account,
+                    operations: stored.operations,
+                    unknown: stored.unknown,
+                    aliases: aliases.into_iter().collect(),
+                    ..blank
+                })
+            }
+            (stored, blank) => stored.or(blank),
+        }
+    }
+
+    /// Returns the row of a delivery to which nothing has happened.
+    pub(super) fn blank_row(&self, id: &DeliveryId) -> Option<Row> {
+        let item = self.survey.as_ref()?.items.get(&id.item)?;
+        let account = self
+            .desks
+            .get(&id.channel)
+            .and_then(|desk| desk.session())
+            .map(|session| session.account.clone());
+        Some(row_of(item, id, account))
+    }
+}
+
+fn row_of(item: &Item, id: &DeliveryId, account: Option<Account>) -> Row {
+    Row {
+        item: id.item.clone(),
+        channel: id.channel.clone(),
+        account,
+        canonical_url: item.canonical_url.clone(),
+        guid: item.guid.clone(),
+        aliases: item.aliases.clone(),
+        title: item.title.clone(),
+        published: item.published,
+        source: item.source_file.clone(),
+        body: item.body_fingerprint(),
+        operations: std::collections::BTreeMap::new(),
+        unknown: serde_json::Map::new(),
+    }
+}
+
+/// Returns the claim that stands in a row, as a channel needs it.
+pub(super) fn claim_of(row: &Row, channel: &ChannelConfig) -> Option<Claim> {
+    let record = row.publish()?;
+    let claim = record.claim.as_ref()?;
+    Some(Claim {
+        item: row.item.clone(),
+        channel: channel.name().clone(),
+        account: row.account.clone()?,
+        token: claim.token.clone(),
+        key: claim.key.clone(),
+        attempt: record.attempt,
+        post: claim.post.clone(),
+        canonical_url: row.canonical_url.clone(),
+        first_claimed_at: claim.first_claimed_at,
+        send_before: claim.send_before,
+    })
+}

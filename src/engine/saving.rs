@@ -1,0 +1,140 @@
+//! When the remote is away: how long to wait, and the journal on this machine's disk for what must not be lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::delivery::{self, Counts, Record, State};
+use crate::model::notice::Notice;
+use crate::model::row::Row;
+use crate::model::time::Timestamp;
+
+use super::action::Action;
+use super::core::Core;
+use super::outbox::Sort;
+
+/// Without a deadline: how long results wait for a remote that is away, before they go to the journal.
+const REMOTE_PATIENCE_WITH_RESULTS: Duration = Duration::from_mins(5);
+/// How long a run that has nothing to save waits for a remote that is away.
+const REMOTE_PATIENCE: Duration = Duration::from_mins(1);
+/// Rows on their way to the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Journal {
+    Idle,
+    Writing,
+}
+
+impl Core {
+    /// Brings what an earlier run on this machine could not push.
+    pub(super) fn merge_journal(&mut self, now: Timestamp) {
+        let setup = Arc::clone(&self.setup);
+        for row in &setup.journal {
+            let Some(saved) = row.publish() else { continue };
+            let id = row.delivery_id();
+            let event = match (&saved.remote, saved.evidence) {
+                (Some(remote), Some(evidence)) => delivery::Event::Proved {
+                    remote: remote.clone(),
+                    evidence,
+                    at: saved.settled_at.unwrap_or(now),
+                },
+                (_, _) => match journaled_event(saved, now) {
+                    Some(event) => event,
+                    None => continue,
+                },
+            };
+            let same_claim = self
+                .outbox
+                .row(&id)
+                .and_then(Row::publish)
+                .and_then(Record::token)
+                == saved.token();
+            let Some(token) = saved.token().cloned() else {
+                continue;
+            };
+            let is_receipt = matches!(event, delivery::Event::Proved { .. });
+            let known = self
+                .outbox
+                .row(&id)
+                .and_then(Row::publish)
+                .is_some_and(|record| record.state == saved.state);
+            if !known && (same_claim || is_receipt) {
+                self.record(&id, vec![event], Sort::Outcome(token), true);
+                self.tell(Notice::Plain(format!(
+                    "{id}: an earlier run could not push its outcome; it is taken from the journal"
+                )));
+            }
+        }
+    }
+
+    /// Ends waiting for a remote that is away.
+    pub(super) fn impatience(&mut self, now: Timestamp) {
+        let Some(since) = self.outbox.failing_since() else {
+            return;
+        };
+        let patience = match (self.setup.limits.deadline, self.outbox.unsaved().is_empty()) {
+            (_, true) => REMOTE_PATIENCE,
+            (Some(deadline), false) => deadline.minus(Duration::from_secs(5)).since(since),
+            (None, false) => REMOTE_PATIENCE_WITH_RESULTS,
+        };
+        let give_up_at = since.plus(patience);
+        if now >= give_up_at || self.stop.is_some() {
+            self.give_up("the ledger's remote can't be reached".to_owned());
+        } else {
+            self.wakes
+                .push((give_up_at, "the ledger's remote".to_owned()));
+        }
+    }
+
+    /// Ends the run: the ledger can't be used, so nothing may be sent.
+    pub(super) fn give_up(&mut self, reason: String) {
+        if self.fatal.is_none() {
+            self.fatal = Some(reason);
+            self.save_to_journal();
+        }
+    }
+
+    pub(super) fn save_to_journal(&mut self) {
+        let rows = self.outbox.unsaved();
+        // An answer that comes after the remote was given up is kept as well.
+        if self.journal == Journal::Idle && rows.len() > self.journaled {
+            self.journaled = rows.len();
+            self.journal = Journal::Writing;
+            self.actions.push(Action::Journal(rows));
+        }
+    }
+
+    pub(super) fn journaled(&mut self, result: Result<String, String>) {
+        self.journal = Journal::Idle;
+        match result {
+            Ok(place) => self.tell(Notice::Warning(format!(
+                "outcomes that could not be pushed are kept in {place}; the next run on this machine brings them to the ledger"
+            ))),
+            Err(reason) => self.tell(Notice::Warning(format!("outcomes could neither be pushed nor kept on disk: {reason}"))),
+        }
+    }
+
+    /// Returns why the run had to end, if the ledger was at fault.
+    pub fn fatal(&self) -> Option<&str> {
+        self.fatal.as_deref()
+    }
+}
+
+/// What a row in the journal says happened to the claim that it shares with the ledger's row.
+fn journaled_event(saved: &Record, now: Timestamp) -> Option<delivery::Event> {
+    let at = saved.settled_at.unwrap_or(now);
+    let reason = saved.reason.clone().unwrap_or_default();
+    match saved.state {
+        State::Retry => Some(delivery::Event::Deferred {
+            reason,
+            not_before: saved.not_before.unwrap_or(at),
+            counts: if saved.uncounted > 0 {
+                Counts::Nothing
+            } else {
+                Counts::Attempt
+            },
+            at,
+        }),
+        State::Failed => Some(delivery::Event::Refused { reason, at }),
+        State::InDoubt => Some(delivery::Event::Doubted { reason, at }),
+        State::InFlight | State::Done | State::Held | State::Skipped => None,
+    }
+}

@@ -1,0 +1,425 @@
+//! From what a channel said to what the ledger holds.
+
+use std::sync::Arc;
+
+use crate::config::ChannelConfig;
+use crate::exit::Exit;
+use crate::model::delivery::{self, Counts, Finding, LookupRecord, Record};
+use crate::model::ids::{ChannelName, Token};
+use crate::model::notice::Notice;
+use crate::model::outcome::{
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, Trouble, Wait,
+};
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+use crate::plan::survey::Verdict;
+
+use super::backoff::backoff;
+use super::core::Core;
+use super::desk::{DOUBTS_MAX, FAILURES_MAX, Phase};
+use super::matching::{Seen, seen};
+use super::outbox::Sort;
+
+impl Core {
+    /// Takes the answer to a login.
+    pub(super) fn opened(&mut self, now: Timestamp, name: &ChannelName, opening: Opening) {
+        let Some(desk) = self.desks.get_mut(name) else {
+            return;
+        };
+        desk.is_working = false;
+        match opening {
+            Opening::Ready(session) => {
+                desk.failures = 0;
+                let skew = session
+                    .clock_skew
+                    .filter(|skew| *skew > self.setup.limits.clock_skew);
+                desk.phase = Phase::Open(session);
+                if let (Some(skew), None) = (skew, self.skewed) {
+                    self.skewed = Some(skew);
+                    self.tell(Notice::Warning(format!(
+                        "this machine's clock and {name}'s are {} apart: claims of other runs are not taken over in this run",
+                        crate::model::time::duration_text(skew)
+                    )));
+                }
+            }
+            Opening::Closed {
+                trouble: Trouble::Credentials,
+                reason,
+            } => {
+                let reason = format!("{name} refuses the credentials: {reason}");
+                self.close(name, reason, Exit::NeedsPerson);
+            }
+            Opening::Closed {
+                trouble: Trouble::Unreachable,
+                reason,
+            } => self.failed(now, name, None, &reason),
+            Opening::Closed {
+                trouble: Trouble::RateLimited(wait),
+                reason,
+            } => self.failed(now, name, wait, &reason),
+        }
+    }
+
+    /// Takes a failure to reach a channel that sent nothing.
+    fn failed(&mut self, now: Timestamp, name: &ChannelName, wait: Option<Wait>, reason: &str) {
+        let Some(desk) = self.desks.get_mut(name) else {
+            return;
+        };
+        desk.failures += 1;
+        desk.not_before =
+            Some(wait.map_or_else(|| now.plus(backoff(desk.failures)), |wait| until(wait, now)));
+        if desk.failures >= FAILURES_MAX {
+            self.close(
+                name,
+                format!("{name} can't be reached: {reason}"),
+                Exit::WorkRemains,
+            );
+        } else {
+            self.tell(Notice::Warning(format!("{name}: {reason}")));
+        }
+    }
+
+    /// Takes the account's recent posts: what is there already is adopted, not posted.
+    pub(super) fn listed(
+        &mut self,
+        now: Timestamp,
+        name: &ChannelName,
+        began_at: Timestamp,
+        listing: Listing,
+    ) {
+        let Some(desk) = self.desks.get_mut(name) else {
+            return;
+        };
+        desk.is_working = false;
+        let posts = match listing {
+            Listing::Posts(posts) => posts,
+            Listing::CannotTell { reason } => {
+                self.failed(
+                    now,
+                    name,
+                    None,
+                    &format!("its recent posts can't be read: {reason}"),
+                );
+                return;
+            }
+        };
+        desk.failures = 0;
+        desk.listed_at = Some(began_at);
+        let Some(survey) = &self.survey else { return };
+        let pending: Vec<_> = survey
+            .deliveries
+            .iter()
+            .filter(|surveyed| surveyed.id.channel == *name && surveyed.verdict == Verdict::InPlay)
+            .filter(|surveyed| !self.outbox.is_unsettled(&surveyed.id))
+            .filter_map(|surveyed| {
+                let record = self.outbox.row(&surveyed.id).and_then(Row::publish);
+                let open = record.is_none_or(|record| record.state == delivery::State::Retry);
+                let item = survey.items.get(&surveyed.id.item);
+                let row = self.outbox.row(&surveyed.id);
+                let url = item
+                    .map(|item| item.canonical_url.clone())
+                    .or_else(|| row.map(|row| row.canonical_url.clone()))?;
+                let published =
+                    item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);
+                open.then(|| (surveyed.id.clone(), url, published, record.cloned()))
+            })
+            .collect();
+        for (id, url, published, record) in pending {
+            self.compare(now, &id, record.as_ref(), &seen(&posts, &url, published));
+        }
+    }
+
+    fn compare(&mut self, now: Timestamp, id: &DeliveryId, record: Option<&Record>, seen: &Seen) {
+        let event = match seen {
+            Seen::No => return,
+            Seen::Aside(what) => {
+                self.tell(Notice::Plain(format!(
+                    "{id}: {what}; it does not count as the announcement"
+                )));
+                return;
+            }
+            Seen::Once(remote) => {
+                self.tell(Notice::Adopted {
+                    delivery: id.clone(),
+                    remote: remote.clone(),
+                });
+                let attempted = record.is_some_and(|record| record.frozen);
+                let evidence = if attempted {
+                    Evidence::ReadBack
+                } else {
+                    Evidence::Adopted
+                };
+                delivery::Event::Proved {
+                    remote: remote.clone(),
+                    evidence,
+                    at: now,
+                }
+            }
+            Seen::Unclear(what) => {
+                self.tell(Notice::Held {
+                    delivery: id.clone(),
+                    reason: what.clone(),
+                });
+                delivery::Event::Held {
+                    reason: what.clone(),
+                    at: now,
+                }
+            }
+        };
+        self.record(id, vec![event], Sort::Finding, true);
+    }
+
+    /// Takes what came of a request.
+    pub(super) fn sent(
+        &mut self,
+        now: Timestamp,
+        name: &ChannelName,
+        tokens: &[Token],
+        outcome: &Outcome,
+    ) {
+        let setup = Arc::clone(&self.setup);
+        let Some(channel) = setup
+            .config
+            .channels
+            .iter()
+            .find(|channel| channel.name() == name)
+        else {
+            return;
+        };
+        let Some(desk) = self.desks.get_mut(name) else {
+            return;
+        };
+        desk.is_working = false;
+        match outcome {
+            Outcome::Accepted { .. } => desk.failures = 0,
+            Outcome::NotSent { reason } => {
+                let reason = reason.clone();
+                self.failed(now, name, None, &reason);
+            }
+            Outcome::Refused {
+                refusal: Refusal::RateLimited(wait),
+                ..
+            } => {
+                desk.not_before =
+                    Some(wait.map_or_else(|| now.plus(backoff(1)), |wait| until(wait, now)));
+            }
+            Outcome::Refused {
+                refusal: Refusal::Credentials,
+                reason,
+            } => {
+                let reason = format!("{name} refuses the credentials: {reason}");
+                self.close(name, reason, Exit::NeedsPerson);
+            }
+            Outcome::Refused {
+                refusal: Refusal::Permanent | Refusal::Temporary(_),
+                ..
+            } => {}
+            Outcome::InDoubt { .. } => {
+                desk.doubts += 1;
+                if desk.doubts >= DOUBTS_MAX {
+                    let reason = format!(
+                        "{name} left {DOUBTS_MAX} requests in doubt in this run: it is given a rest"
+                    );
+                    self.close(name, reason, Exit::WorkRemains);
+                }
+            }
+        }
+        for token in tokens {
+            self.settle(now, channel, token, outcome);
+        }
+    }
+
+    fn settle(
+        &mut self,
+        now: Timestamp,
+        channel: &ChannelConfig,
+        token: &Token,
+        outcome: &Outcome,
+    ) {
+        let found = self.outbox.rows().into_iter().find_map(|(id, row)| {
+            let ours = id.channel == *channel.name()
+                && row.publish().and_then(Record::token) == Some(token);
+            ours.then(|| (id.clone(), row.publish().cloned()))
+        });
+        let Some((id, Some(record))) = found else {
+            self.tell(Notice::Warning(format!(
+                "an answer came for a claim that the ledger does not hold any more: {outcome:?}"
+            )));
+            return;
+        };
+        let failures = record.attempts_counted().max(1);
+        let event = match outcome {
+            Outcome::Accepted { remote, evidence } => {
+                self.tell(Notice::Proved {
+                    delivery: id.clone(),
+                    remote: remote.clone(),
+                    evidence: *evidence,
+                });
+                delivery::Event::Proved {
+                    remote: remote.clone(),
+                    evidence: *evidence,
+                    at: now,
+                }
+            }
+            Outcome::Refused {
+                refusal: Refusal::Permanent,
+                reason,
+            } => {
+                self.tell(Notice::Refused {
+                    delivery: id.clone(),
+                    reason: reason.clone(),
+                });
+                delivery::Event::Refused {
+                    reason: reason.clone(),
+                    at: now,
+                }
+            }
+            Outcome::Refused {
+                refusal: Refusal::Temporary(wait),
+                reason,
+            } => self.deferred(now, &id, *wait, backoff(failures), reason, Counts::Attempt),
+            Outcome::Refused {
+                refusal: Refusal::RateLimited(wait),
+                reason,
+            } => self.deferred(now, &id, *wait, backoff(1), reason, Counts::Nothing),
+            Outcome::Refused {
+                refusal: Refusal::Credentials,
+                reason,
+            } => self.deferred(
+                now,
+                &id,
+                None,
+                std::time::Duration::ZERO,
+                reason,
+                Counts::Nothing,
+            ),
+            Outcome::NotSent { reason } => {
+                let failures = self
+                    .desks
+                    .get(channel.name())
+                    .map_or(1, |desk| desk.failures.max(1));
+                self.deferred(now, &id, None, backoff(failures), reason, Counts::Nothing)
+            }
+            Outcome::InDoubt { reason } => {
+                self.tell(Notice::Doubted {
+                    delivery: id.clone(),
+                    reason: reason.clone(),
+                });
+                delivery::Event::Doubted {
+                    reason: reason.clone(),
+                    at: now,
+                }
+            }
+        };
+        self.record(&id, vec![event], Sort::Outcome(token.clone()), true);
+    }
+
+    fn deferred(
+        &mut self,
+        now: Timestamp,
+        id: &DeliveryId,
+        wait: Option<Wait>,
+        otherwise: std::time::Duration,
+        reason: &str,
+        counts: Counts,
+    ) -> delivery::Event {
+        let not_before = wait.map_or_else(|| now.plus(otherwise), |wait| until(wait, now));
+        self.tell(Notice::Deferred {
+            delivery: id.clone(),
+            reason: reason.to_owned(),
+            not_before,
+        });
+        delivery::Event::Deferred {
+            reason: reason.to_owned(),
+            not_before,
+            counts,
+            at: now,
+        }
+    }
+
+    /// Takes what a lookup said.
+    pub(super) fn looked(
+        &mut self,
+        now: Timestamp,
+        id: &DeliveryId,
+        began_at: Timestamp,
+        lookup: Lookup,
+    ) {
+        if let Some(desk) = self.desks.get_mut(&id.channel) {
+            desk.is_working = false;
+        }
+        let Some(record) = self.outbox.row(id).and_then(Row::publish).cloned() else {
+            return;
+        };
+        let in_doubt = record.state == delivery::State::InDoubt;
+        let (finding, said) = match lookup {
+            Lookup::Found(remote) => {
+                self.tell(Notice::Proved {
+                    delivery: id.clone(),
+                    remote: remote.clone(),
+                    evidence: Evidence::ReadBack,
+                });
+                let seen = LookupRecord {
+                    at: began_at,
+                    finding: Finding::Found,
+                };
+                let mut events: Vec<_> = in_doubt
+                    .then(|| delivery::Event::Looked(seen))
+                    .into_iter()
+                    .collect();
+                events.push(delivery::Event::Proved {
+                    remote,
+                    evidence: Evidence::ReadBack,
+                    at: now,
+                });
+                self.record(id, events, Sort::Finding, true);
+                return;
+            }
+            Lookup::Several(remotes) if in_doubt => {
+                let reason = several(&remotes);
+                self.tell(Notice::Held {
+                    delivery: id.clone(),
+                    reason: reason.clone(),
+                });
+                self.record(
+                    id,
+                    vec![delivery::Event::Held { reason, at: now }],
+                    Sort::Finding,
+                    true,
+                );
+                return;
+            }
+            Lookup::Several(remotes) => (Finding::CannotTell, several(&remotes)),
+            Lookup::Absent => (Finding::Absent, "it is not there (yet)".to_owned()),
+            Lookup::CannotTell { reason } => (Finding::CannotTell, reason),
+        };
+        self.tell(Notice::NotFound {
+            delivery: id.clone(),
+            finding: said,
+            again_at: None,
+        });
+        if in_doubt {
+            // Not worth a push of its own: a run that dies here only looks again.
+            let event = delivery::Event::Looked(LookupRecord {
+                at: began_at,
+                finding,
+            });
+            self.record(id, vec![event], Sort::Finding, false);
+        }
+    }
+}
+
+fn several(remotes: &[Remote]) -> String {
+    let places: Vec<_> = remotes
+        .iter()
+        .filter_map(|remote| remote.url.as_deref())
+        .collect();
+    format!("{} posts match it: {}", remotes.len(), places.join(", "))
+}
+
+fn until(wait: Wait, now: Timestamp) -> Timestamp {
+    match wait {
+        Wait::For(duration) => now.plus(duration),
+        Wait::Until(at) => at.max(now),
+    }
+}

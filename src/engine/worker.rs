@@ -1,0 +1,151 @@
+//! The threads that act: one for the ledger, one for each channel. Each does one thing at a time.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use crate::channel::Channel;
+use crate::clock::Clock;
+use crate::ledger::Store;
+use crate::model::ids::ChannelName;
+use crate::model::outcome::{Listing, Lookup, Opening, Outcome, Trouble};
+use crate::model::row::DeliveryId;
+
+use super::action::{Action, Event};
+
+/// A fault of ours in an adapter says nothing about what the service did.
+const PANICKED: &str = "the adapter failed on the answer (a fault of this program)";
+
+/// The threads of one run. When it is dropped, they end after what they are doing.
+#[derive(Debug)]
+pub(super) struct Crew {
+    committer: Sender<Action>,
+    workers: BTreeMap<ChannelName, Sender<Action>>,
+}
+
+impl Crew {
+    pub(super) fn start(
+        store: Box<dyn Store>,
+        channels: BTreeMap<ChannelName, Box<dyn Channel>>,
+        clock: &Arc<dyn Clock>,
+        events: &Sender<Event>,
+    ) -> Self {
+        let (committer, jobs) = channel();
+        let answers = events.clone();
+        drop(thread::spawn(move || commit(store, &jobs, &answers)));
+        let workers = channels
+            .into_iter()
+            .map(|(name, service)| {
+                let (worker, jobs) = channel();
+                let (answers, clock) = (events.clone(), Arc::clone(clock));
+                drop(thread::spawn(move || {
+                    serve(service, &jobs, &answers, &clock);
+                }));
+                (name, worker)
+            })
+            .collect();
+        Self { committer, workers }
+    }
+
+    /// Hands an action to the thread that does it. An action for a thread that is gone is lost; its panic was told.
+    pub(super) fn hand(&self, action: Action) {
+        let thread = match &action {
+            Action::ReadLedger | Action::Push(_) | Action::PushAgain(_) | Action::Journal(_) => {
+                Some(&self.committer)
+            }
+            Action::Open(name)
+            | Action::List(name, _)
+            | Action::Send(name, _)
+            | Action::Look(name, _) => self.workers.get(name),
+            Action::Tell(_) => None,
+        };
+        if let Some(thread) = thread {
+            drop(thread.send(action));
+        }
+    }
+}
+
+fn commit(mut store: Box<dyn Store>, jobs: &Receiver<Action>, events: &Sender<Event>) {
+    for job in jobs {
+        let event = match job {
+            Action::ReadLedger => {
+                Event::LedgerRead(store.read().map(Box::new).map_err(|error| error.in_full()))
+            }
+            Action::Push(batch) => Event::Pushed(store.push(&batch)),
+            Action::PushAgain(commit) => Event::Pushed(store.push_again(&commit)),
+            Action::Journal(rows) => {
+                Event::Journaled(store.journal(&rows).map_err(|error| error.in_full()))
+            }
+            Action::Open(_)
+            | Action::List(..)
+            | Action::Send(..)
+            | Action::Look(..)
+            | Action::Tell(_) => continue,
+        };
+        if events.send(event).is_err() {
+            return;
+        }
+    }
+}
+
+fn serve(
+    mut service: Box<dyn Channel>,
+    jobs: &Receiver<Action>,
+    events: &Sender<Event>,
+    clock: &Arc<dyn Clock>,
+) {
+    for job in jobs {
+        let began_at = clock.now();
+        let event = match job {
+            Action::Open(channel) => Event::Opened {
+                channel,
+                opening: guarded(|| service.open()).unwrap_or_else(|| Opening::Closed {
+                    trouble: Trouble::Unreachable,
+                    reason: PANICKED.to_owned(),
+                }),
+            },
+            Action::List(channel, since) => Event::Listed {
+                channel,
+                began_at,
+                listing: guarded(|| service.recent(since)).unwrap_or_else(|| Listing::CannotTell {
+                    reason: PANICKED.to_owned(),
+                }),
+            },
+            Action::Send(channel, claims) => Event::Sent {
+                channel,
+                tokens: claims
+                    .iter()
+                    .map(|pushed| pushed.claim().token.clone())
+                    .collect(),
+                outcome: guarded(|| service.publish(&claims)).unwrap_or_else(|| Outcome::InDoubt {
+                    reason: PANICKED.to_owned(),
+                }),
+            },
+            Action::Look(channel, claim) => Event::Looked {
+                delivery: DeliveryId {
+                    item: claim.item.clone(),
+                    channel,
+                },
+                began_at,
+                lookup: guarded(|| service.lookup(&claim)).unwrap_or_else(|| Lookup::CannotTell {
+                    reason: PANICKED.to_owned(),
+                }),
+            },
+            Action::ReadLedger
+            | Action::Push(_)
+            | Action::PushAgain(_)
+            | Action::Journal(_)
+            | Action::Tell(_) => continue,
+        };
+        if events.send(event).is_err() {
+            return;
+        }
+    }
+}
+
+/// A panic in an adapter is caught at the thread's edge: what was sent stays in doubt, the rest goes on.
+fn guarded<T>(call: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(call)).ok()
+}

@@ -1,0 +1,203 @@
+//! What people are told of one delivery: its state, what would be or was sent, and why it is not done.
+
+use crate::config::ChannelConfig;
+use crate::model::channel::Kind;
+use crate::model::delivery::{Record, State};
+use crate::model::item::Item;
+use crate::model::outcome::{Evidence, Remote};
+use crate::model::post::Post;
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+use crate::render::measure::measure;
+use crate::render::{Stamp, compose};
+
+use super::decide::{Step, decide};
+use super::survey::{Surveyed, Verdict};
+
+/// One delivery as `plan`, `status`, `run` and `rehearse` show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// Which.
+    pub id: DeliveryId,
+    /// Its state; none: pending.
+    pub state: Option<State>,
+    /// Why it is not done, or what comes next, in plain words.
+    pub reason: Option<String>,
+    /// The text that would be or was sent.
+    pub text: Option<String>,
+    /// Its length, counted as the service counts.
+    pub length: Option<usize>,
+    /// The service's limit in the same unit.
+    pub limit: Option<usize>,
+    /// Everything that would be or was sent.
+    pub post: Option<Post>,
+    /// How many claims were made.
+    pub attempt: u32,
+    /// The receipt.
+    pub remote: Option<Remote>,
+    /// Why `done` is believed.
+    pub evidence: Option<Evidence>,
+    /// When the ledger last heard of it.
+    pub updated_at: Option<Timestamp>,
+    /// When it is due, if later.
+    pub due_at: Option<Timestamp>,
+    /// What was changed to fit.
+    pub notes: Vec<String>,
+    /// Whether it takes part: what is baselined, kept back or unreadable does not.
+    pub standing: Standing,
+}
+
+/// How a delivery that is not done weighs in the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// By its state.
+    ByState,
+    /// Kept back by a flood guard.
+    KeptBack,
+    /// Its row can't be read.
+    Unreadable,
+    /// It can't be sent as it is, or waits for a person.
+    NeedsPerson,
+}
+
+/// Returns what people are told of a delivery.
+///
+/// `unsendable`: why this run could not send it, if it tried.
+pub fn outlook(
+    surveyed: &Surveyed,
+    row: Option<&Row>,
+    item: Option<&Item>,
+    channel: &ChannelConfig,
+    text_limit: Option<usize>,
+    unsendable: Option<&str>,
+    now: Timestamp,
+) -> Outlook {
+    let record = row.and_then(Row::publish);
+    let mut outlook = blank(&surveyed.id, record);
+    let frozen = record.and_then(|record| Some((record, record.claim.as_ref()?)));
+    match (frozen, item) {
+        (Some((record, claim)), item)
+            if record.frozen || record.state != State::Retry || item.is_none() =>
+        {
+            show_post(&mut outlook, &claim.post, channel.kind(), text_limit);
+        }
+        (_, Some(item)) => {
+            match compose(item, channel, text_limit, Stamp::Fresh { now, entropy: 0 }) {
+                Ok(rendered) => {
+                    outlook.text = Some(rendered.text);
+                    outlook.length = Some(rendered.length);
+                    outlook.limit = rendered.limit;
+                    outlook.post = Some(rendered.post);
+                    outlook.notes = rendered.notes;
+                }
+                Err(error) if record.is_none() => {
+                    outlook.reason = Some(error.to_string());
+                    outlook.standing = Standing::NeedsPerson;
+                }
+                Err(_) => {}
+            }
+        }
+        (_, None) => {}
+    }
+    match &surveyed.verdict {
+        Verdict::Skipped(reason) => {
+            outlook.state = Some(State::Skipped);
+            outlook.reason = Some(reason.clone());
+            outlook.standing = Standing::ByState;
+        }
+        Verdict::KeptBack(reason) => {
+            outlook.reason = Some(reason.clone());
+            outlook.standing = Standing::KeptBack;
+        }
+        Verdict::Unreadable(reason) => {
+            outlook.reason = Some(reason.clone());
+            outlook.standing = Standing::Unreadable;
+        }
+        Verdict::Renamed(reason) => {
+            outlook.reason = Some(reason.clone());
+            outlook.standing = Standing::NeedsPerson;
+        }
+        Verdict::InPlay | Verdict::Withdrawn => describe(&mut outlook, record, item, channel, now),
+    }
+    if let Some(reason) = unsendable {
+        outlook.reason = Some(reason.to_owned());
+        outlook.standing = Standing::NeedsPerson;
+    }
+    outlook
+}
+
+fn blank(id: &DeliveryId, record: Option<&Record>) -> Outlook {
+    let claimed_at = record
+        .and_then(|record| record.claim.as_ref())
+        .map(|claim| claim.claimed_at);
+    Outlook {
+        id: id.clone(),
+        state: record.map(|record| record.state),
+        reason: record.and_then(|record| record.reason.clone()),
+        text: None,
+        length: None,
+        limit: None,
+        post: None,
+        attempt: record.map_or(0, |record| record.attempt),
+        remote: record.and_then(|record| record.remote.clone()),
+        evidence: record.and_then(|record| record.evidence),
+        updated_at: record.and_then(|record| record.settled_at.or(claimed_at)),
+        due_at: None,
+        notes: Vec::new(),
+        standing: Standing::ByState,
+    }
+}
+
+/// Says what comes next.
+fn describe(
+    outlook: &mut Outlook,
+    record: Option<&Record>,
+    item: Option<&Item>,
+    channel: &ChannelConfig,
+    now: Timestamp,
+) {
+    let readable = channel.kind().traits().readable;
+    match decide(record, item, &channel.rules, readable, now) {
+        Step::Send { .. } if outlook.reason.is_none() => {
+            outlook.reason = Some("due now".to_owned());
+        }
+        Step::Later { until, why } => {
+            outlook.due_at = Some(until);
+            outlook
+                .reason
+                .get_or_insert_with(|| format!("due at {until}: {why}"));
+        }
+        Step::Busy { until } => {
+            outlook.due_at = Some(until);
+            outlook.reason = Some(format!(
+                "claimed by a run; left alone until {until}, unless it is found"
+            ));
+        }
+        Step::TakeOver => {
+            outlook.reason = Some(
+                "claimed by a run that ended without a result; the next run looks for it"
+                    .to_owned(),
+            );
+        }
+        Step::NeedsApproval => {
+            outlook.reason = Some(format!(
+                "`gate = \"manual\"`: `sayonce approve {} {}` sends it",
+                outlook.id.item, outlook.id.channel
+            ));
+            outlook.standing = Standing::NeedsPerson;
+        }
+        Step::Hold(reason) => {
+            outlook.reason.get_or_insert(reason);
+        }
+        Step::Send { .. } | Step::Look | Step::Absent | Step::Rest => {}
+    }
+}
+
+/// Shows a post that the ledger holds.
+fn show_post(outlook: &mut Outlook, post: &Post, kind: Kind, text_limit: Option<usize>) {
+    let measured = measure(post, kind, text_limit);
+    outlook.text = Some(measured.text);
+    outlook.length = Some(measured.length);
+    outlook.limit = measured.limit;
+    outlook.post = Some(post.clone());
+}

@@ -1,0 +1,375 @@
+//! A small world in one thread: a ledger's remote, services, and runs of the real engine, under one virtual clock.
+//!
+//! Nothing sleeps: an action's answer is put on a queue at the moment at which it would come, and the world goes from
+//! one moment to the next. A run can be killed after any number of its actions.
+
+mod remote;
+mod service;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sayonce::config::Config;
+use sayonce::engine::action::{Action, Event};
+use sayonce::engine::core::Core;
+use sayonce::engine::ending::Ending;
+use sayonce::engine::setup::{Announce, Limits, Setup};
+use sayonce::model::delivery::State;
+use sayonce::model::ids::{ChannelName, RunId};
+use sayonce::model::item::{Item, ItemId, ItemSettings};
+use sayonce::model::notice::Notice;
+use sayonce::model::row::{DeliveryId, Row};
+use sayonce::model::time::Timestamp;
+use sayonce::plan::survey::Selection;
+use sayonce::source::Catalog;
+use url::Url;
+
+pub(crate) use self::remote::{PushFault, Remote};
+pub(crate) use self::service::{Fault, Service};
+
+/// Actions in one run after which the world is stuck: a bug, not a long test.
+const ACTIONS_MAX: usize = 20_000;
+
+/// The world.
+pub(crate) struct World {
+    pub(crate) now: Timestamp,
+    pub(crate) config: Config,
+    pub(crate) items: Vec<Item>,
+    pub(crate) remote: Remote,
+    pub(crate) services: BTreeMap<ChannelName, Service>,
+    pub(crate) limits: Limits,
+    pub(crate) runs_started: u32,
+}
+
+/// One run in the world.
+pub(crate) struct Run {
+    core: Core,
+    queue: BTreeMap<(Timestamp, u64), Event>,
+    queued: u64,
+    actions_done: usize,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) journal: Vec<Row>,
+}
+
+/// What a run came to.
+pub(crate) enum Came {
+    Ended(Box<Ending>),
+    Killed,
+}
+
+impl World {
+    /// Makes a world with `config` (TOML) and as many articles, one a day from 2026-11-01 on.
+    pub(crate) fn new(config: &str, articles: usize) -> Self {
+        let config = Config::parse(Path::new("sayonce.toml"), config)
+            .expect("the test's configuration is right");
+        let services = config
+            .channels
+            .iter()
+            .map(|channel| (channel.name().clone(), Service::new(channel)))
+            .collect();
+        let items = (1..=articles)
+            .map(|number| article(&config.site.url, number))
+            .collect();
+        let limits = Limits {
+            deadline: None,
+            max_wait: Duration::from_mins(30),
+            max_claims: None,
+            push_gap: Duration::ZERO,
+            stop_answer: Duration::from_secs(4),
+            stop_out: Duration::from_secs(5),
+            clock_skew: config.ledger.clock_skew,
+            push_allowance: Duration::from_secs(10),
+        };
+        Self {
+            now: Timestamp::parse("2026-11-29T10:00:00Z").expect("a timestamp"),
+            config,
+            items,
+            remote: Remote::default(),
+            services,
+            limits,
+            runs_started: 0,
+        }
+    }
+
+    /// Returns the service behind a channel.
+    pub(crate) fn service(&mut self, channel: &str) -> &mut Service {
+        let name = ChannelName::new(channel).expect("a channel name");
+        self.services.get_mut(&name).expect("a configured channel")
+    }
+
+    /// Starts a run; its first action happens at its first step.
+    pub(crate) fn start(&mut self) -> Run {
+        self.start_with(Vec::new())
+    }
+
+    /// Starts a run that finds `journal` on its disk.
+    pub(crate) fn start_with(&mut self, journal: Vec<Row>) -> Run {
+        self.runs_started += 1;
+        let setup = Setup {
+            config: self.config.clone(),
+            catalog: Catalog {
+                items: self.items.clone(),
+                ..Catalog::default()
+            },
+            selection: Selection::default(),
+            run: RunId::new(format!("local:{}", self.runs_started)),
+            limits: self.limits,
+            unavailable: BTreeMap::new(),
+            announce: Announce::New,
+            journal,
+        };
+        let mut seed = [7; 32];
+        seed[0] = u8::try_from(self.runs_started % 251).expect("below 251");
+        seed[1] = u8::try_from(self.runs_started / 251).expect("few runs");
+        let mut run = Run {
+            core: Core::new(Arc::new(setup), seed),
+            queue: BTreeMap::new(),
+            queued: 0,
+            actions_done: 0,
+            notices: Vec::new(),
+            journal: Vec::new(),
+        };
+        run.put(self.now, Event::Tick);
+        run
+    }
+
+    /// Runs one run to its end.
+    pub(crate) fn run(&mut self) -> Box<Ending> {
+        let mut run = self.start();
+        self.finish(&mut run)
+    }
+
+    /// Goes on with a run to its end.
+    pub(crate) fn finish(&mut self, run: &mut Run) -> Box<Ending> {
+        match self.go(run, usize::MAX) {
+            Came::Ended(ending) => ending,
+            Came::Killed => panic!("nobody ordered a kill"),
+        }
+    }
+
+    /// Goes on with a run until its end, or kills it after `actions` actions: what is on its queue never happens to it,
+    /// though what it sent out still arrives.
+    pub(crate) fn go(&mut self, run: &mut Run, actions: usize) -> Came {
+        loop {
+            if run.actions_done >= actions {
+                return Came::Killed;
+            }
+            let Some(at) = run.next_at(self.now) else {
+                return Came::Ended(Box::new(run.core.ending(self.now)));
+            };
+            self.now = self.now.max(at);
+            self.step_until(run, &|_: &Self, run: &Run| run.actions_done >= actions);
+        }
+    }
+
+    /// Goes on with a run until `when` becomes true of the world; then it is killed.
+    pub(crate) fn kill_when(&mut self, mut run: Run, when: impl Fn(&Self, &Run) -> bool) {
+        while !when(self, &run) {
+            let at = run.next_at(self.now).expect("it dies before its end");
+            self.now = self.now.max(at);
+            self.step_until(&mut run, &when);
+        }
+    }
+
+    /// Lets several runs go on side by side until all have ended.
+    pub(crate) fn side_by_side(&mut self, runs: &mut [Run]) -> Vec<Ending> {
+        loop {
+            let next = runs
+                .iter()
+                .enumerate()
+                .filter_map(|(index, run)| Some((run.next_at(self.now)?, index)))
+                .min();
+            let Some((at, index)) = next else { break };
+            self.now = self.now.max(at);
+            self.step_until(&mut runs[index], &|_: &Self, _: &Run| false);
+        }
+        runs.iter().map(|run| run.core.ending(self.now)).collect()
+    }
+
+    /// Gives a run its next event and does what it asks for, until `when` becomes true.
+    fn step_until(&mut self, run: &mut Run, when: &impl Fn(&Self, &Run) -> bool) {
+        let event = run.take(self.now);
+        for action in run.core.step(self.now, event) {
+            if let Action::Tell(notice) = action {
+                run.notices.push(notice);
+                continue;
+            }
+            if when(self, run) {
+                return;
+            }
+            run.actions_done += 1;
+            assert!(
+                run.actions_done < ACTIONS_MAX,
+                "the run does not end: {:#?}",
+                run.notices.last()
+            );
+            if let Some((at, event)) = self.act(action, &mut run.journal) {
+                run.put(at, event);
+            }
+        }
+    }
+
+    /// Does an action; returns when which answer comes.
+    fn act(&mut self, action: Action, journal: &mut Vec<Row>) -> Option<(Timestamp, Event)> {
+        let now = self.now;
+        let answer = match action {
+            Action::ReadLedger => {
+                let (after, read) = self.remote.read(now);
+                (now.plus(after), Event::LedgerRead(read.map(Box::new)))
+            }
+            Action::Push(batch) => {
+                let (after, report) = self.remote.push(now, &batch);
+                (now.plus(after), Event::Pushed(report))
+            }
+            Action::PushAgain(commit) => {
+                let (after, report) = self.remote.push_again(now, &commit);
+                (now.plus(after), Event::Pushed(report))
+            }
+            Action::Journal(rows) => {
+                journal.extend(rows);
+                (now, Event::Journaled(Ok("the journal".to_owned())))
+            }
+            Action::Open(channel) => {
+                let opening = self.services.get_mut(&channel)?.open();
+                (
+                    now.plus(Duration::from_millis(50)),
+                    Event::Opened { channel, opening },
+                )
+            }
+            Action::List(channel, _) => {
+                let listing = self.services.get_mut(&channel)?.list(now);
+                (
+                    now.plus(Duration::from_millis(50)),
+                    Event::Listed {
+                        channel,
+                        began_at: now,
+                        listing,
+                    },
+                )
+            }
+            Action::Send(channel, claims) => {
+                let tokens = claims
+                    .iter()
+                    .map(|pushed| pushed.claim().token.clone())
+                    .collect();
+                let (after, outcome) = self.services.get_mut(&channel)?.publish(now, &claims);
+                (
+                    now.plus(after),
+                    Event::Sent {
+                        channel,
+                        tokens,
+                        outcome,
+                    },
+                )
+            }
+            Action::Look(channel, claim) => {
+                let lookup = self.services.get_mut(&channel)?.lookup(now, &claim);
+                let delivery = DeliveryId {
+                    item: claim.item.clone(),
+                    channel,
+                };
+                (
+                    now.plus(Duration::from_millis(50)),
+                    Event::Looked {
+                        delivery,
+                        began_at: now,
+                        lookup,
+                    },
+                )
+            }
+            Action::Tell(_) => return None,
+        };
+        Some(answer)
+    }
+
+    /// Counts posts by channel and item, of those there are by now.
+    pub(crate) fn posts(&self) -> BTreeMap<String, usize> {
+        let mut posts = BTreeMap::new();
+        for (channel, service) in &self.services {
+            for item in &self.items {
+                let count = service.count(&item.canonical_url);
+                posts.insert(format!("{} on {channel}", item.id), count);
+            }
+        }
+        posts
+    }
+
+    /// Asserts that each delivery was posted exactly once and that the ledger proves it.
+    pub(crate) fn assert_exactly_once(&self) {
+        let wrong: Vec<_> = self
+            .posts()
+            .into_iter()
+            .filter(|(_, count)| *count != 1)
+            .collect();
+        assert!(wrong.is_empty(), "not exactly once: {wrong:?}");
+        let unproved: Vec<_> = self
+            .remote
+            .rows()
+            .filter(|row| {
+                row.publish()
+                    .is_none_or(|record| record.state != State::Done)
+            })
+            .map(Row::delivery_id)
+            .collect();
+        assert!(unproved.is_empty(), "not proved: {unproved:?}");
+    }
+}
+
+impl Run {
+    fn put(&mut self, at: Timestamp, event: Event) {
+        self.queued += 1;
+        self.queue.insert((at, self.queued), event);
+    }
+
+    /// Asks the run to stop now.
+    pub(crate) fn stop(&mut self, now: Timestamp) {
+        self.queued += 1;
+        self.queue.insert((now, 0), Event::Stop);
+    }
+
+    /// Returns when the run goes on; none when it has ended.
+    fn next_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let answer = self.queue.keys().next().map(|(at, _)| *at);
+        if self.actions_done > 0 && self.core.is_finished(now) {
+            return None;
+        }
+        let wake = self.core.wake_at(now).map(|(at, _)| at);
+        answer.into_iter().chain(wake).min()
+    }
+
+    fn take(&mut self, now: Timestamp) -> Event {
+        let due = self
+            .queue
+            .keys()
+            .next()
+            .copied()
+            .filter(|(at, _)| *at <= now);
+        due.and_then(|key| self.queue.remove(&key))
+            .unwrap_or(Event::Tick)
+    }
+}
+
+fn article(site: &Url, number: usize) -> Item {
+    let url = site.join(&format!("a{number}/")).expect("a URL");
+    let published = Timestamp::parse(&format!("2026-11-{number:02}T08:00:00Z")).expect("a date");
+    Item {
+        id: ItemId::from_url(site, url.as_str()).expect("an id"),
+        canonical_url: url.to_string(),
+        guid: Some(url.to_string()),
+        aliases: Vec::new(),
+        title: format!("Article {number}"),
+        description: Some(format!("What article {number} says")),
+        published: Some(published),
+        updated: None,
+        authors: Vec::new(),
+        tags: vec!["rust".to_owned()],
+        language: Some("en".to_owned()),
+        image: None,
+        body: None,
+        source_file: None,
+        out_of_scope: None,
+        settings: ItemSettings::default(),
+    }
+}

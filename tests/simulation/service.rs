@@ -1,0 +1,247 @@
+//! A service that keeps posts, and misbehaves when ordered to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sayonce::config::ChannelConfig;
+use sayonce::model::address::same_address;
+use sayonce::model::channel::Kind;
+use sayonce::model::claim::{Claim, PushedClaim};
+use sayonce::model::ids::Account;
+use sayonce::model::outcome::{
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, Session, Wait,
+};
+use sayonce::model::time::Timestamp;
+
+/// What goes wrong with one write, by its number from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Stored; the answer is lost and the client gives up at its timeout.
+    LostAnswer,
+    /// Lost before anything was stored.
+    LostRequest,
+    /// Stored and answered after this time; the client may have given up before.
+    Slow(Duration),
+    /// Not stored, answered 500.
+    Status500,
+    /// Stored, answered 500.
+    Status500Stored,
+    /// Not stored; to be tried again after this time.
+    RateLimited(Duration),
+    /// Refused for good.
+    Refused,
+    /// No byte left.
+    NotSent,
+}
+
+struct Post {
+    url: String,
+    key: String,
+    stored_at: Timestamp,
+}
+
+/// A service.
+pub(crate) struct Service {
+    kind: Kind,
+    name: String,
+    timeout: Duration,
+    latency: Duration,
+    posts: Vec<Post>,
+    pub(crate) writes: usize,
+    pub(crate) faults: BTreeMap<usize, Fault>,
+    /// Tokens that were sent: none twice.
+    tokens: Vec<String>,
+    /// The list can't be read.
+    pub(crate) unreadable: bool,
+}
+
+impl Service {
+    pub(crate) fn new(channel: &ChannelConfig) -> Self {
+        Self {
+            kind: channel.kind(),
+            name: channel.name().to_string(),
+            timeout: channel.rules.timeout,
+            latency: Duration::from_millis(300),
+            posts: Vec::new(),
+            writes: 0,
+            faults: BTreeMap::new(),
+            tokens: Vec::new(),
+            unreadable: false,
+        }
+    }
+
+    /// Orders a fault for the n-th write from now on.
+    pub(crate) fn order(&mut self, number: usize, fault: Fault) {
+        self.faults.insert(self.writes + number, fault);
+    }
+
+    pub(crate) fn count(&self, url: &str) -> usize {
+        let posts = self
+            .posts
+            .iter()
+            .filter(|post| same_address(&post.url, url))
+            .count();
+        // Search engines are told as often as one likes.
+        if self.kind == Kind::IndexNow {
+            posts.min(1)
+        } else {
+            posts
+        }
+    }
+
+    pub(crate) fn open(&mut self) -> Opening {
+        Opening::Ready(Session {
+            account: Account::new(format!("https://{}.example/@blog", self.name)),
+            text_limit: None,
+            clock_skew: None,
+        })
+    }
+
+    pub(crate) fn list(&self, now: Timestamp) -> Listing {
+        if self.unreadable {
+            return Listing::CannotTell {
+                reason: "503".to_owned(),
+            };
+        }
+        let shown = self
+            .posts
+            .iter()
+            .enumerate()
+            .filter(|(_, post)| post.stored_at <= now);
+        Listing::Posts(
+            shown
+                .map(|(index, post)| SeenPost {
+                    remote: self.remote(index),
+                    links: vec![post.url.clone()],
+                    created_at: Some(post.stored_at),
+                    sort: SeenSort::TopLevel,
+                })
+                .collect(),
+        )
+    }
+
+    pub(crate) fn lookup(&self, now: Timestamp, claim: &Claim) -> Lookup {
+        if self.unreadable || self.kind == Kind::IndexNow {
+            return Lookup::CannotTell {
+                reason: "503".to_owned(),
+            };
+        }
+        let found: Vec<_> = self
+            .posts
+            .iter()
+            .enumerate()
+            .filter(|(_, post)| {
+                post.stored_at <= now && same_address(&post.url, &claim.canonical_url)
+            })
+            .map(|(index, _)| self.remote(index))
+            .collect();
+        match found.as_slice() {
+            [] => Lookup::Absent,
+            [one] => Lookup::Found(one.clone()),
+            _ => Lookup::Several(found),
+        }
+    }
+
+    pub(crate) fn publish(
+        &mut self,
+        now: Timestamp,
+        claims: &[PushedClaim],
+    ) -> (Duration, Outcome) {
+        self.writes += 1;
+        for pushed in claims {
+            let claim = pushed.claim();
+            assert!(
+                now < claim.send_before,
+                "sent after the send window: {}",
+                claim.item
+            );
+            let token = claim.token.as_str().to_owned();
+            assert!(
+                !self.tokens.contains(&token),
+                "one token was sent twice: {}",
+                claim.item
+            );
+            self.tokens.push(token);
+        }
+        let in_doubt = |reason: &str| Outcome::InDoubt {
+            reason: reason.to_owned(),
+        };
+        let refused = |refusal, reason: &str| Outcome::Refused {
+            refusal,
+            reason: reason.to_owned(),
+        };
+        match self.faults.get(&self.writes).copied() {
+            None => {
+                let accepted = self.store(claims, now);
+                (self.latency, accepted)
+            }
+            Some(Fault::LostAnswer) => {
+                drop(self.store(claims, now));
+                (self.timeout, in_doubt("no answer within the timeout"))
+            }
+            Some(Fault::LostRequest) => (self.timeout, in_doubt("no answer within the timeout")),
+            Some(Fault::Slow(delay)) => {
+                let accepted = self.store(claims, now.plus(delay));
+                if delay < self.timeout {
+                    (delay, accepted)
+                } else {
+                    (self.timeout, in_doubt("no answer within the timeout"))
+                }
+            }
+            Some(Fault::Status500) => (self.latency, in_doubt("500")),
+            Some(Fault::Status500Stored) => {
+                drop(self.store(claims, now));
+                (self.latency, in_doubt("500"))
+            }
+            Some(Fault::RateLimited(wait)) => (
+                self.latency,
+                refused(Refusal::RateLimited(Some(Wait::For(wait))), "429"),
+            ),
+            Some(Fault::Refused) => (self.latency, refused(Refusal::Permanent, "422")),
+            Some(Fault::NotSent) => (
+                self.latency,
+                Outcome::NotSent {
+                    reason: "connection refused".to_owned(),
+                },
+            ),
+        }
+    }
+
+    /// Keeps the posts; a service with client-chosen ids keeps one for each.
+    fn store(&mut self, claims: &[PushedClaim], at: Timestamp) -> Outcome {
+        let mut remote = Remote {
+            id: None,
+            url: None,
+        };
+        let mut evidence = Evidence::Response;
+        for pushed in claims {
+            let claim = pushed.claim();
+            let key = match self.kind {
+                Kind::Bluesky => claim.post.string("rkey").expect("a record key").to_owned(),
+                Kind::IndexNow | Kind::Mastodon | Kind::Devto => claim.token.to_string(),
+            };
+            if let Some(index) = self.posts.iter().position(|post| post.key == key) {
+                evidence = Evidence::KeyReplay;
+                remote = self.remote(index);
+                continue;
+            }
+            self.posts.push(Post {
+                url: claim.canonical_url.clone(),
+                key,
+                stored_at: at,
+            });
+            if self.kind != Kind::IndexNow {
+                remote = self.remote(self.posts.len() - 1);
+            }
+        }
+        Outcome::Accepted { remote, evidence }
+    }
+
+    fn remote(&self, index: usize) -> Remote {
+        let id = (index + 1).to_string();
+        Remote {
+            url: Some(format!("https://{}.example/@blog/{id}", self.name)),
+            id: Some(id),
+        }
+    }
+}
