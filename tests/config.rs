@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use sayonce::config::keys::{CHANNEL_KEYS, LEDGER_KEYS, SITE_KEYS, kind_keys};
+use sayonce::config::template::{DEFAULT_TEMPLATE, VARIABLES};
 use sayonce::config::{Config, ServiceConfig};
 use sayonce::model::channel::Kind;
 
@@ -500,17 +502,68 @@ fn a_key_in_the_wrong_table_is_told_its_place() {
     ");
 }
 
+/// The page that people read about the file.
+const PAGE: &str = include_str!("../docs/configuration.md");
+
+/// Returns the first column of the table below a heading of the page.
+fn documented(heading: &str) -> Vec<&'static str> {
+    let (_, below) = PAGE
+        .split_once(&format!("\n{heading}\n"))
+        .expect("the heading is there");
+    below
+        .lines()
+        .skip_while(|line| !line.starts_with("| ---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'))
+        .filter_map(|line| line.split('`').nth(1))
+        .collect()
+}
+
 #[test]
-fn kinds_are_told_apart() {
-    let config = parse(include_str!("data/config/complete.toml")).unwrap();
-    let kinds: Vec<Kind> = config
+fn the_page_has_every_key_and_no_other() {
+    assert_eq!(documented("## `[site]`"), SITE_KEYS);
+    assert_eq!(documented("## `[ledger]`"), LEDGER_KEYS);
+    assert_eq!(documented("### Keys of every channel"), CHANNEL_KEYS);
+    for kind in Kind::ALL {
+        let heading = format!("### `kind = \"{kind}\"`");
+        assert_eq!(documented(&heading), kind_keys(kind), "{kind}");
+    }
+    assert_eq!(documented("## Templates"), VARIABLES);
+    assert!(PAGE.contains(&format!("`{DEFAULT_TEMPLATE:?}`")));
+}
+
+#[test]
+fn the_pages_examples_load() {
+    let examples: Vec<&str> = PAGE
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(examples.len(), 2);
+    for example in &examples {
+        assert_eq!(parse(example).unwrap().warnings, Vec::<String>::new());
+    }
+    for key in SITE_KEYS.iter().chain(&LEDGER_KEYS).chain(&CHANNEL_KEYS) {
+        assert!(examples[1].contains(&format!("\n{key} = ")), "{key}");
+    }
+}
+
+#[test]
+fn the_example_blog_loads() {
+    let config = Config::load(Path::new("examples/blog/sayonce.toml")).unwrap();
+    assert_eq!(config.warnings, Vec::<String>::new());
+    let names: Vec<&str> = config
         .channels
         .iter()
-        .map(sayonce::config::ChannelConfig::kind)
+        .map(|channel| channel.name().as_str())
         .collect();
-    assert_eq!(kinds, Kind::ALL);
-    assert!(matches!(
-        config.channels[0].service,
-        ServiceConfig::IndexNow { .. }
-    ));
+    assert_eq!(names, ["search", "bluesky", "mastodon", "devto"]);
+    assert_eq!(config.channels[3].rules.interval, Duration::from_secs(75));
+    let ServiceConfig::IndexNow { key, .. } = &config.channels[0].service else {
+        panic!("the first channel tells search engines");
+    };
+    assert_eq!(
+        std::fs::read_to_string(format!("examples/blog/_site/{key}.txt")).unwrap(),
+        *key
+    );
 }
