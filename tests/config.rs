@@ -241,6 +241,14 @@ fn a_broken_file_says_where() {
 }
 
 #[test]
+fn editors_line_ends_and_marks_are_no_problem() {
+    let windows = format!("\u{feff}{}", SITE.replace('\n', "\r\n"));
+    assert!(parse(&windows).is_ok());
+    let wrong = format!("{windows}max_new = true\r\n");
+    assert!(problems(&wrong).starts_with("sayonce.toml:4: "));
+}
+
+#[test]
 fn a_file_that_is_not_there_is_a_problem_with_a_hint() {
     let error = Config::load(Path::new("tests/data/config/missing.toml")).unwrap_err();
     insta::assert_snapshot!(error, @r"
