@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::DateTime;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::http::HeaderMap;
 
@@ -78,6 +79,14 @@ impl Answer {
     /// Returns the body as JSON, if all of it came and it is.
     pub(crate) fn json(&self) -> Option<Value> {
         if !self.body_complete {
+            return None;
+        }
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// Returns the list that a successful read asked for, if all of it came.
+    pub(crate) fn list<T: DeserializeOwned>(&self) -> Option<Vec<T>> {
+        if self.status != 200 || !self.body_complete {
             return None;
         }
         serde_json::from_slice(&self.body).ok()

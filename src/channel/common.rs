@@ -4,7 +4,7 @@ use url::Url;
 
 use super::answer::Answer;
 use crate::model::claim::{Claim, PushedClaim};
-use crate::model::outcome::{Lookup, Opening, Outcome, Refusal, Trouble};
+use crate::model::outcome::{Lookup, Opening, Outcome, Refusal, Remote, Trouble};
 
 /// Why a channel can't be used now.
 #[derive(Clone, Debug)]
@@ -58,6 +58,16 @@ pub(crate) fn cannot_tell(reason: impl Into<String>) -> Lookup {
     Lookup::CannotTell {
         reason: reason.into(),
     }
+}
+
+/// Returns what matching posts come to, if there are any.
+pub(crate) fn found(mut matches: Vec<Remote>) -> Option<Lookup> {
+    let last = matches.pop()?;
+    if matches.is_empty() {
+        return Some(Lookup::Found(last));
+    }
+    matches.push(last);
+    Some(Lookup::Several(matches))
 }
 
 /// Returns the claim of a service that takes one at a time.

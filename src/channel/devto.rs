@@ -14,7 +14,9 @@ use url::Url;
 
 use super::Channel;
 use super::answer::Answer;
-use super::common::{Closed, below, cannot_tell, check_account, refused, single_claim, trouble_of};
+use super::common::{
+    Closed, below, cannot_tell, check_account, found, refused, single_claim, trouble_of,
+};
 use super::http::{Fence, Http, Request};
 use super::matching::same_url;
 use crate::model::claim::{Claim, PushedClaim};
@@ -132,9 +134,14 @@ impl Devto {
         Ok(account)
     }
 
-    /// Reads the whole list of the account's articles, drafts included.
-    fn own_articles(&mut self) -> Result<Vec<Article>, String> {
-        let mut articles: Vec<Article> = Vec::new();
+    /// Reads the whole list of the account's articles, drafts included; an error says why it is not the whole.
+    fn own_articles(&mut self) -> (Vec<Article>, Result<(), String>) {
+        let mut articles = Vec::new();
+        let read = self.read_pages(&mut articles);
+        (articles, read)
+    }
+
+    fn read_pages(&mut self, articles: &mut Vec<Article>) -> Result<(), String> {
         let size = PAGE_SIZE.to_string();
         for page_number in 1..=PAGES_MAX {
             if page_number > 1 {
@@ -145,11 +152,7 @@ impl Devto {
                 "/api/articles/me/all",
                 &[("page", number.as_str()), ("per_page", size.as_str())],
             )?;
-            let page = (answer.status == 200 && answer.body_complete)
-                .then(|| serde_json::from_slice::<Vec<Article>>(&answer.body).ok());
-            let Some(page) = page.flatten() else {
-                return Err(self.http.describe(&answer));
-            };
+            let page: Vec<Article> = answer.list().ok_or_else(|| self.http.describe(&answer))?;
             let is_last = page.len() < PAGE_SIZE_DEFAULT;
             let known = articles.len();
             for article in page {
@@ -157,8 +160,9 @@ impl Devto {
                     articles.push(article);
                 }
             }
+            // A page that repeats what was read is from a server that shows everything at once.
             if is_last || articles.len() == known {
-                return Ok(articles);
+                return Ok(());
             }
         }
         Err("the account has more articles than are read".to_owned())
@@ -222,24 +226,21 @@ impl Channel for Devto {
 
     fn recent(&mut self, _since: Timestamp) -> Listing {
         self.http.begin();
-        match self.own_articles() {
-            Ok(articles) => Listing::Posts(
-                articles
-                    .iter()
-                    .map(|article| SeenPost {
-                        remote: self.remote(article),
-                        links: article.canonical_url.iter().cloned().collect(),
-                        created_at: article.published_at(),
-                        sort: if article.is_published() {
-                            SeenSort::TopLevel
-                        } else {
-                            SeenSort::Draft
-                        },
-                    })
-                    .collect(),
-            ),
-            Err(reason) => Listing::CannotTell { reason },
+        let (articles, read) = self.own_articles();
+        if let Err(reason) = read {
+            return Listing::CannotTell { reason };
         }
+        let seen = |article: &Article| SeenPost {
+            remote: self.remote(article),
+            links: article.canonical_url.iter().cloned().collect(),
+            created_at: article.published_at(),
+            sort: if article.is_published() {
+                SeenSort::TopLevel
+            } else {
+                SeenSort::Draft
+            },
+        };
+        Listing::Posts(articles.iter().map(seen).collect())
     }
 
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {
@@ -278,11 +279,8 @@ impl Channel for Devto {
         let drafts_count = !published
             .and_then(serde_json::Value::as_bool)
             .unwrap_or(self.published);
-        let articles = match self.own_articles() {
-            Ok(articles) => articles,
-            Err(reason) => return cannot_tell(reason),
-        };
-        let mut matches: Vec<Remote> = articles
+        let (articles, read) = self.own_articles();
+        let matches: Vec<Remote> = articles
             .iter()
             .filter(|article| drafts_count || article.is_published())
             .filter(|article| {
@@ -291,14 +289,7 @@ impl Channel for Devto {
             })
             .map(|article| self.remote(article))
             .collect();
-        match (matches.pop(), matches.is_empty()) {
-            (Some(remote), true) => Lookup::Found(remote),
-            (Some(remote), false) => {
-                matches.push(remote);
-                Lookup::Several(matches)
-            }
-            (None, _) => Lookup::Absent,
-        }
+        found(matches).unwrap_or_else(|| read.map_or_else(cannot_tell, |()| Lookup::Absent))
     }
 }
 

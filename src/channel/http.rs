@@ -3,28 +3,27 @@
 //! Invariants: one request on one fresh connection, never repeated and never redirected; whether a byte of it left is
 //! known, not guessed; a write starts inside its send window or not at all; every call ends within its timeout.
 //!
-//! ureq's errors can't tell a connection that broke before the request from one that broke after it (`UnexpectedEof`
-//! is both), so [`PhaseConnector`] records how far each request got.
+//! Start reading at [`Http::send`]; [`phase`] says how it is known what left.
+
+mod phase;
 
 use std::io::Read as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use ureq::http::header::{ACCEPT, CONTENT_TYPE};
 use ureq::http::{HeaderName, Method, Request as WireRequest, Response};
 use ureq::unversioned::resolver::DefaultResolver;
-use ureq::unversioned::transport::{
-    Buffers, ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
-};
 use ureq::{Agent, AsSendBody, Body, Proxy};
 use url::{Host, Url};
 
+pub(crate) use self::phase::Fence;
+use self::phase::{Phase, PhaseConnector, SharedProgress};
 use super::answer::{Answer, Reply};
 use super::redact::Scrubber;
 use crate::clock::Clock;
-use crate::model::claim::PushedClaim;
-use crate::model::time::{Timestamp, duration_text};
+use crate::model::time::duration_text;
 
 /// Who we say we are. dev.to's edge answers 403 to a missing or a library's name.
 const USER_AGENT: &str = concat!("sayonce/", env!("CARGO_PKG_VERSION"));
@@ -89,6 +88,11 @@ impl Http {
         if let Err(reason) = check_scheme(&request.url) {
             return Reply::NotSent { reason };
         }
+        if let Some(fence) = &request.fence
+            && !fence.is_open(&*self.clock)
+        {
+            return too_late();
+        }
         let time_left = self.deadline.saturating_sub(self.clock.elapsed());
         if time_left.is_zero() {
             return Reply::NotSent {
@@ -151,10 +155,19 @@ impl Http {
         let host = url.host_str().unwrap_or_default();
         let timeout = duration_text(self.timeout);
         let is_timeout = matches!(error, ureq::Error::Timeout(_));
-        let cause = self.scrubber.line(&error.to_string());
+        // Such as a token with a line break in it, which can't stand in a header.
+        let is_malformed = matches!(error, ureq::Error::Http(_) | ureq::Error::BadUri(_));
+        // Without ureq's prefix: the system's words say enough.
+        let cause = if let ureq::Error::Io(cause) = error {
+            cause.to_string()
+        } else {
+            error.to_string()
+        };
+        let cause = self.scrubber.line(&cause);
         match self.progress.phase() {
-            Phase::TooLate => Reply::NotSent {
-                reason: "the send window was over before the request could start".to_owned(),
+            Phase::TooLate => too_late(),
+            Phase::NotConnected if is_malformed => Reply::NotSent {
+                reason: format!("no request to {host} could be made: {cause}"),
             },
             Phase::NotConnected if is_timeout => Reply::NotSent {
                 reason: format!("no connection to {host} within {timeout}"),
@@ -175,8 +188,7 @@ impl Http {
     }
 }
 
-/// One request.
-#[derive(Debug)]
+/// One request. It has no `Debug`: its headers carry secrets.
 pub(crate) struct Request {
     method: Method,
     url: Url,
@@ -224,35 +236,6 @@ impl Request {
         self.headers.retain(|(known, _)| *known != name);
         self.headers.push((name, value.into()));
         self
-    }
-}
-
-/// The end of a send window: past it no first byte of a write may leave.
-///
-/// Both clocks count. The wall clock stands in the claim, but may be set back; the monotonic one can't be.
-#[derive(Clone, Debug)]
-pub(crate) struct Fence {
-    send_before: Timestamp,
-    deadline: Duration,
-}
-
-impl Fence {
-    /// Takes the earliest end of the claims' windows, at the moment when the job was taken.
-    pub(crate) fn of(claims: &[PushedClaim], clock: &dyn Clock) -> Self {
-        let now = clock.now();
-        let send_before = claims
-            .iter()
-            .map(|pushed| pushed.claim().send_before)
-            .min()
-            .unwrap_or(now);
-        Self {
-            send_before,
-            deadline: clock.elapsed() + send_before.since(now),
-        }
-    }
-
-    fn is_open(&self, clock: &dyn Clock) -> bool {
-        clock.now() < self.send_before && clock.elapsed() < self.deadline
     }
 }
 
@@ -320,6 +303,12 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
+fn too_late() -> Reply {
+    Reply::NotSent {
+        reason: "the send window was over before the request could start".to_owned(),
+    }
+}
+
 fn check_scheme(url: &Url) -> Result<(), String> {
     if url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url)) {
         return Ok(());
@@ -343,11 +332,7 @@ fn agent(progress: &SharedProgress, clock: &Arc<dyn Clock>) -> Agent {
         .no_delay(true)
         .proxy(Proxy::try_from_env())
         .build();
-    let connector = PhaseConnector {
-        inner: DefaultConnector::default(),
-        progress: progress.clone(),
-        clock: Arc::clone(clock),
-    };
+    let connector = PhaseConnector::new(progress.clone(), Arc::clone(clock));
     Agent::with_parts(config, connector, DefaultResolver::default())
 }
 
@@ -413,137 +398,5 @@ fn read_body(body: Body, size_max: u64) -> Result<Vec<u8>, CutBody> {
             beginning: bytes,
             cause,
         }),
-    }
-}
-
-/// How far a request got.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Name lookup, connecting, proxy and TLS handshakes: nothing of the request exists on the wire.
-    #[default]
-    NotConnected,
-    /// The connection stands; nothing was written to it.
-    Connected,
-    /// The connection stood when the send window was over; nothing was written to it.
-    TooLate,
-    /// Bytes were handed to the connection: they may have arrived.
-    Sending,
-}
-
-#[derive(Debug, Default)]
-struct Progress {
-    phase: Phase,
-    fence: Option<Fence>,
-    /// Connectors that are at work inside each other: a proxy's connection is made by the same connector.
-    nesting: u32,
-}
-
-#[derive(Clone, Debug, Default)]
-struct SharedProgress(Arc<Mutex<Progress>>);
-
-impl SharedProgress {
-    fn lock(&self) -> MutexGuard<'_, Progress> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn restart(&self, fence: Option<Fence>) {
-        *self.lock() = Progress {
-            fence,
-            ..Progress::default()
-        };
-    }
-
-    fn phase(&self) -> Phase {
-        self.lock().phase
-    }
-}
-
-/// Connects as ureq does, and records how far each request got.
-#[derive(Debug)]
-struct PhaseConnector {
-    inner: DefaultConnector,
-    progress: SharedProgress,
-    clock: Arc<dyn Clock>,
-}
-
-impl Connector for PhaseConnector {
-    type Out = Box<dyn Transport>;
-
-    fn connect(
-        &self,
-        details: &ConnectionDetails<'_>,
-        chained: Option<()>,
-    ) -> Result<Option<Self::Out>, ureq::Error> {
-        let is_outermost = {
-            let mut progress = self.progress.lock();
-            progress.nesting += 1;
-            progress.nesting == 1
-        };
-        let connected = self.inner.connect(details, chained);
-        let mut progress = self.progress.lock();
-        progress.nesting -= 1;
-        // What is said to a proxy on an inner connection is not the request.
-        if !is_outermost {
-            return connected;
-        }
-        let Some(transport) = connected? else {
-            return Ok(None);
-        };
-        progress.phase = Phase::Connected;
-        Ok(Some(Box::new(PhaseTransport {
-            inner: transport,
-            progress: self.progress.clone(),
-            clock: Arc::clone(&self.clock),
-        })))
-    }
-}
-
-#[derive(Debug)]
-struct PhaseTransport {
-    inner: Box<dyn Transport>,
-    progress: SharedProgress,
-    clock: Arc<dyn Clock>,
-}
-
-impl PhaseTransport {
-    /// Lets the first bytes of a write leave only inside its send window.
-    fn pass_fence(&self) -> Result<(), ureq::Error> {
-        let mut progress = self.progress.lock();
-        if progress.phase == Phase::Sending {
-            return Ok(());
-        }
-        let is_open = progress
-            .fence
-            .as_ref()
-            .is_none_or(|fence| fence.is_open(&*self.clock));
-        if !is_open {
-            progress.phase = Phase::TooLate;
-            return Err(ureq::Error::ConnectionFailed);
-        }
-        progress.phase = Phase::Sending;
-        Ok(())
-    }
-}
-
-impl Transport for PhaseTransport {
-    fn buffers(&mut self) -> &mut dyn Buffers {
-        self.inner.buffers()
-    }
-
-    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
-        self.pass_fence()?;
-        self.inner.transmit_output(amount, timeout)
-    }
-
-    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
-        self.inner.await_input(timeout)
-    }
-
-    fn is_open(&mut self) -> bool {
-        self.inner.is_open()
-    }
-
-    fn is_tls(&self) -> bool {
-        self.inner.is_tls()
     }
 }

@@ -11,7 +11,9 @@ use url::Url;
 
 use super::Channel;
 use super::answer::Answer;
-use super::common::{Closed, below, cannot_tell, check_account, refused, single_claim, trouble_of};
+use super::common::{
+    Closed, below, cannot_tell, check_account, found, refused, single_claim, trouble_of,
+};
 use super::http::{Fence, Http, Request};
 use super::matching::{html_links, same_url};
 use crate::config::Visibility;
@@ -58,10 +60,19 @@ struct Whoami {
 /// The account's own statuses, newest first.
 struct Statuses {
     entries: Vec<Status>,
-    /// The list goes back past the moment that was asked for, or to its end.
-    reaches_back: bool,
+    reach: Reach,
     /// The moment that was asked for, on the server's clock.
     since: Timestamp,
+}
+
+/// How far a list goes back.
+enum Reach {
+    /// Past the moment that was asked for, or to the very first status.
+    Enough,
+    /// Not that far: the account posts too much, or the server can't page.
+    Short,
+    /// Reading it failed on the way.
+    Broken(String),
 }
 
 /// A status, as far as it is read. Servers leave out what they don't have.
@@ -174,14 +185,21 @@ impl Mastodon {
     }
 
     /// Reads the account's own statuses back past `since`, authenticated: without a token the answer may be cached.
-    fn own_statuses(&mut self, since: Timestamp) -> Result<Statuses, String> {
-        let whoami = self.ensure_whoami().map_err(|closed| closed.reason)?;
-        let path = format!("/api/v1/accounts/{}/statuses", whoami.id);
+    fn own_statuses(&mut self, since: Timestamp) -> Statuses {
         let mut list = Statuses {
             entries: Vec::new(),
-            reaches_back: false,
+            reach: Reach::Short,
             since: since.floor_to_second(),
         };
+        list.reach = self
+            .read_pages(&mut list, since)
+            .unwrap_or_else(Reach::Broken);
+        list
+    }
+
+    fn read_pages(&mut self, list: &mut Statuses, since: Timestamp) -> Result<Reach, String> {
+        let whoami = self.ensure_whoami().map_err(|closed| closed.reason)?;
+        let path = format!("/api/v1/accounts/{}/statuses", whoami.id);
         let mut max_id: Option<String> = None;
         for _page in 0..PAGES_MAX {
             let mut query = vec![
@@ -191,41 +209,31 @@ impl Mastodon {
             ];
             query.extend(max_id.as_deref().map(|id| ("max_id", id)));
             let answer = self.get(&path, &query)?;
-            let page = (answer.status == 200 && answer.body_complete)
-                .then(|| serde_json::from_slice::<Vec<Status>>(&answer.body).ok());
-            let Some(page) = page.flatten() else {
-                return Err(self.http.describe(&answer));
-            };
+            let page: Vec<Status> = answer.list().ok_or_else(|| self.http.describe(&answer))?;
             // A server whose clock is behind shows our post as made before the claim.
             list.since = list
                 .since
                 .min(since.minus(answer.clock_behind()).floor_to_second());
-            let is_empty = page.is_empty();
-            let new: Vec<Status> = page
-                .into_iter()
-                .filter(|status| list.entries.iter().all(|known| known.id != status.id))
-                .collect();
             let next = next_max_id(&answer).filter(|next| max_id.as_ref() != Some(next));
-            let Some(oldest) = new.last() else {
-                // Filters may leave a page short or empty: it is the end if there is no next one. A page that
-                // repeats what was read is from a server that can't page: it has not shown its end.
-                if is_empty && next.is_some() {
-                    max_id = next;
-                    continue;
+            let is_empty = page.is_empty();
+            let known = list.entries.len();
+            for status in page {
+                if list.entries.iter().all(|other| other.id != status.id) {
+                    list.entries.push(status);
                 }
-                list.reaches_back = is_empty;
-                break;
-            };
-            max_id = next.or_else(|| Some(oldest.id.clone().text()));
-            list.reaches_back = oldest
-                .created_at()
-                .is_some_and(|made_at| made_at < list.since);
-            list.entries.extend(new);
-            if list.reaches_back {
-                break;
             }
+            let oldest = list.entries.last().filter(|_| list.entries.len() > known);
+            max_id = match oldest {
+                Some(oldest) if oldest.made_before(list.since) => return Ok(Reach::Enough),
+                Some(oldest) => next.or_else(|| Some(oldest.id.clone().text())),
+                // Filters may leave a page short or empty: it is the end if there is no next one.
+                None if is_empty && next.is_none() => return Ok(Reach::Enough),
+                None if is_empty => next,
+                // A server that shows what it has shown can't page: this need not be its end.
+                None => return Ok(Reach::Short),
+            };
         }
-        Ok(list)
+        Ok(Reach::Short)
     }
 
     fn outcome(&self, answer: &Answer) -> Outcome {
@@ -263,16 +271,17 @@ impl Channel for Mastodon {
 
     fn recent(&mut self, since: Timestamp) -> Listing {
         self.http.begin();
-        match self.own_statuses(since) {
-            Ok(list) => Listing::Posts(
-                list.entries
-                    .into_iter()
-                    .filter(|status| !status.is_boost())
-                    .map(Status::into_seen_post)
-                    .collect(),
-            ),
-            Err(reason) => Listing::CannotTell { reason },
+        let list = self.own_statuses(since);
+        if let Reach::Broken(reason) = list.reach {
+            return Listing::CannotTell { reason };
         }
+        Listing::Posts(
+            list.entries
+                .into_iter()
+                .filter(|status| !status.is_boost())
+                .map(Status::into_seen_post)
+                .collect(),
+        )
     }
 
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {
@@ -323,10 +332,7 @@ impl Channel for Mastodon {
 
     fn lookup(&mut self, claim: &Claim) -> Lookup {
         self.http.begin();
-        let list = match self.own_statuses(claim.first_claimed_at) {
-            Ok(list) => list,
-            Err(reason) => return cannot_tell(reason),
-        };
+        let list = self.own_statuses(claim.first_claimed_at);
         let shows_article = |status: &Status| {
             !status.is_boost()
                 && status
@@ -342,21 +348,21 @@ impl Channel for Mastodon {
                 None => return cannot_tell("a post of this article has no date"),
             }
         }
-        match (matches.pop(), matches.is_empty()) {
-            (Some(remote), true) => Lookup::Found(remote),
-            (Some(remote), false) => {
-                matches.push(remote);
-                Lookup::Several(matches)
-            }
-            (None, _) if list.reaches_back => Lookup::Absent,
-            (None, _) => cannot_tell("the list of posts does not reach back past the claim"),
-        }
+        found(matches).unwrap_or_else(|| match list.reach {
+            Reach::Enough => Lookup::Absent,
+            Reach::Short => cannot_tell("the list of posts does not reach back past the claim"),
+            Reach::Broken(reason) => cannot_tell(reason),
+        })
     }
 }
 
 impl Status {
     fn created_at(&self) -> Option<Timestamp> {
         Timestamp::parse(self.created_at.as_deref()?).ok()
+    }
+
+    fn made_before(&self, moment: Timestamp) -> bool {
+        self.created_at().is_some_and(|made_at| made_at < moment)
     }
 
     fn is_boost(&self) -> bool {
