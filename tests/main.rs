@@ -4,3 +4,4 @@ mod config;
 mod engine;
 mod render;
 mod simulation;
+mod channel;
