@@ -92,6 +92,16 @@ impl Answer {
         serde_json::from_slice(&self.body).ok()
     }
 
+    /// Checks that a cache on the way did not answer in the service's place: what it does not show may be there.
+    pub(crate) fn check_fresh(&self) -> Result<(), String> {
+        match self.header("Age") {
+            None | Some("0") => Ok(()),
+            Some(age) => Err(format!(
+                "the answer is {age} s old, from a cache on the way"
+            )),
+        }
+    }
+
     /// Returns the `error` of a JSON body: the shape in which the services' own code refuses. A page of a proxy in
     /// front of the service has none.
     pub(crate) fn json_error(&self) -> Option<String> {

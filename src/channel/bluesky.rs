@@ -319,7 +319,10 @@ impl Channel for Bluesky {
             return cannot_tell("another record stands under the claim's key");
         }
         match (answer.status, answer.json_error().as_deref()) {
-            (400, Some("RecordNotFound")) => Lookup::Absent,
+            (400, Some("RecordNotFound")) => match answer.check_fresh() {
+                Ok(()) => Lookup::Absent,
+                Err(reason) => cannot_tell(reason),
+            },
             _ => cannot_tell(self.http.describe(&answer)),
         }
     }

@@ -160,6 +160,7 @@ impl Devto {
                     articles.push(article);
                 }
             }
+            answer.check_fresh()?;
             // A page that repeats what was read is from a server that shows everything at once.
             if is_last || articles.len() == known {
                 return Ok(());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use ureq::http::header::{ACCEPT, CONTENT_TYPE};
+use ureq::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use ureq::http::{HeaderName, Method, Request as WireRequest, Response};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, AsSendBody, Body, Proxy};
@@ -198,12 +198,15 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Reads.
+    /// Reads, past any cache that heeds the wish.
     pub(crate) fn get(url: Url) -> Self {
         Self {
             method: Method::GET,
             url,
-            headers: vec![(ACCEPT, "application/json".to_owned())],
+            headers: vec![
+                (ACCEPT, "application/json".to_owned()),
+                (CACHE_CONTROL, "no-cache".to_owned()),
+            ],
             body: None,
             fence: None,
         }

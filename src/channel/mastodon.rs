@@ -222,6 +222,7 @@ impl Mastodon {
                     list.entries.push(status);
                 }
             }
+            answer.check_fresh()?;
             let oldest = list.entries.last().filter(|_| list.entries.len() > known);
             max_id = match oldest {
                 Some(oldest) if oldest.made_before(list.since) => return Ok(Reach::Enough),

@@ -354,6 +354,7 @@ fn a_record_is_found_only_if_it_is_the_same() {
     user-agent: sayonce/VERSION
     host: server
     accept: application/json
+    cache-control: no-cache
     authorization: Bearer eyJ0eXAiOiJhdCtqd3QifQ.eyJzY29wZSI6IngifQ.c2ln
     ");
     assert_eq!(
@@ -361,6 +362,11 @@ fn a_record_is_found_only_if_it_is_the_same() {
         "cannot tell: another record stands under the claim's key"
     );
     assert_eq!(check(vec![error(400, "RecordNotFound")]).0, "absent");
+    let cached = r#"{"error":"RecordNotFound","message":"m"}"#;
+    assert_eq!(
+        check(vec![answer(400, "Age: 7\r\n", cached)]).0,
+        "cannot tell: the answer is 7 s old, from a cache on the way"
+    );
     // Only the record's own absence counts.
     assert_eq!(
         check(vec![error(400, "RepoNotFound")]).0,
@@ -407,6 +413,7 @@ fn recent_posts_are_listed_with_their_links() {
     user-agent: sayonce/VERSION
     host: server
     accept: application/json
+    cache-control: no-cache
     authorization: Bearer eyJ0eXAiOiJhdCtqd3QifQ.eyJzY29wZSI6IngifQ.c2ln
     ");
 }

@@ -108,6 +108,7 @@ fn an_article_goes_out_as_it_stands_in_the_claim() {
     accept-encoding: gzip
     user-agent: sayonce/VERSION
     host: server
+    cache-control: no-cache
     accept: application/vnd.forem.api-v1+json
     api-key: s3cret-value
 
@@ -286,6 +287,10 @@ fn absent_needs_the_whole_list() {
     assert_eq!(
         check(vec![list(&page(1)), answer(500, "", "")]).0,
         "cannot tell: HTTP 500"
+    );
+    assert_eq!(
+        check(vec![answer(200, "Age: 7\r\n", "[]")]).0,
+        "cannot tell: the answer is 7 s old, from a cache on the way"
     );
     // What was found is found, whatever the rest is.
     let mut with_ours = page(1);

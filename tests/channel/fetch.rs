@@ -39,6 +39,7 @@ fn a_source_is_read_where_it_moved_to() {
     accept-encoding: gzip
     user-agent: sayonce/VERSION
     host: server
+    cache-control: no-cache
     accept: */*
 
 
@@ -47,6 +48,7 @@ fn a_source_is_read_where_it_moved_to() {
     accept-encoding: gzip
     user-agent: sayonce/VERSION
     host: server
+    cache-control: no-cache
     accept: */*
 
 
@@ -55,6 +57,7 @@ fn a_source_is_read_where_it_moved_to() {
     accept-encoding: gzip
     user-agent: sayonce/VERSION
     host: server
+    cache-control: no-cache
     accept: */*
     ");
 }

@@ -422,6 +422,7 @@ fn absent_needs_a_list_that_reaches_back_past_the_claim() {
     user-agent: sayonce/VERSION
     host: server
     accept: application/json
+    cache-control: no-cache
     authorization: Bearer s3cret-value
 
 
@@ -431,6 +432,7 @@ fn absent_needs_a_list_that_reaches_back_past_the_claim() {
     user-agent: sayonce/VERSION
     host: server
     accept: application/json
+    cache-control: no-cache
     authorization: Bearer s3cret-value
     ");
 
@@ -478,8 +480,19 @@ fn a_list_that_can_not_be_read_proves_nothing() {
         tell_lookup(&channel(service(&silent), TestClock::fast()).lookup(&claim(ACCOUNT, &post()))),
         "cannot tell: no answer from 127.0.0.1 within 30s"
     );
-    // A second page that fails takes the first one's silence with it.
+    // A cache may not know of our post yet; what it does show is there.
     let after = "2026-11-29T10:00:05.000Z";
+    assert_eq!(
+        check(answer(200, "Age: 7\r\n", "[]")),
+        "cannot tell: the answer is 7 s old, from a cache on the way"
+    );
+    assert_eq!(check(answer(200, "Age: 0\r\n", "[]")), "absent");
+    let cached = format!("[{}]", status("1", after));
+    assert_eq!(
+        check(answer(200, "Age: 7\r\n", &cached)),
+        "found 1 https://m.example/@blog/1"
+    );
+    // A second page that fails takes the first one's silence with it.
     assert_eq!(
         lookup([list(&[other("1", after)]), answer(502, "", "")]).0,
         "cannot tell: HTTP 502"
