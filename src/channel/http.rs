@@ -3,7 +3,7 @@
 //! Invariants: one request on one fresh connection, never repeated and never redirected; whether a byte of it left is
 //! known, not guessed; a write starts inside its send window or not at all; every call ends within its timeout.
 //!
-//! Start reading at [`Http::send`]; [`phase`] says how it is known what left.
+//! Start reading at `Http::send`; `phase` says how it is known what left.
 
 mod phase;
 
