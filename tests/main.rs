@@ -5,3 +5,4 @@ mod engine;
 mod render;
 mod simulation;
 mod channel;
+mod source;

@@ -60,6 +60,17 @@ pub(super) fn day(time: Timestamp, timezone: Tz) -> NaiveDate {
     time.to_chrono().with_timezone(&timezone).date_naive()
 }
 
+/// Returns the day that an address names, as in `/2026/01/02/hello/`.
+pub(super) fn day_in_path(url: &str) -> Option<NaiveDate> {
+    let parts: Vec<&str> = url.split('/').collect();
+    parts.windows(3).find_map(|window| match window {
+        [year, month, day] if year.len() == 4 && month.len() <= 2 && day.len() <= 2 => {
+            NaiveDate::from_ymd_opt(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
+        }
+        _ => None,
+    })
+}
+
 /// Returns whether two days are at most one apart: a filename's date and a feed's differ by that where their zones do.
 pub(super) fn about_same_day(one: NaiveDate, other: NaiveDate) -> bool {
     one.signed_duration_since(other).abs() <= TimeDelta::days(1)
@@ -207,6 +218,16 @@ mod tests {
             check("31 Foo 2026 10:00:00 GMT"),
             "unreadable `31 Foo 2026 10:00:00 GMT`"
         );
+    }
+
+    #[test]
+    fn an_address_may_name_a_day() {
+        let check = |url| day_in_path(url).map(|day| day.to_string());
+        let new_year = Some("2026-01-02".to_owned());
+        assert_eq!(check("https://blog.example/2026/01/02/hello/"), new_year);
+        assert_eq!(check("https://blog.example/news/2026/1/2/hello"), new_year);
+        assert_eq!(check("https://blog.example/2026/13/02/hello/"), None);
+        assert_eq!(check("https://blog.example/2026/01/hello/"), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! are those that stand in the feed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -41,7 +42,12 @@ pub(super) fn read(
             move |text| unreadable_dates.parse(text, timezone)
         })
         .build();
-    let feed = parser.parse(bytes).map_err(|error| error.to_string())?;
+    // The library cuts authors' names at bytes, which panics inside a character, and panics on some encodings. A feed
+    // that it can't read must not take down a run that has claims in flight.
+    let parsed = std::panic::catch_unwind(AssertUnwindSafe(|| parser.parse(bytes)));
+    let feed = parsed
+        .map_err(|_panic| "the feed library failed on it".to_owned())?
+        .map_err(|error| error.to_string())?;
     let written = AsWritten::scan(bytes);
     Ok(feed
         .entries

@@ -43,7 +43,36 @@ pub(super) fn read_list(
             limit_bytes: LIST_BYTES_MAX,
         });
     }
-    Ok(bytes)
+    Ok(as_utf8(bytes))
+}
+
+/// Takes away what stands in front of the text and says how it is encoded, where that is UTF-8 or UTF-16.
+///
+/// The XML reader panics where a byte order mark and the XML declaration disagree (`UTF-16` beside the mark of the
+/// big-endian form is enough), so it never sees both.
+fn as_utf8(bytes: Vec<u8>) -> Vec<u8> {
+    let text = match bytes.as_slice() {
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        [0, b'<' | b'{', ..] => utf16(&bytes, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [b'<' | b'{', 0, ..] => utf16(&bytes, u16::from_le_bytes),
+        _ => None,
+    };
+    let Some(text) = text else { return bytes };
+    let without_declaration = text
+        .strip_prefix("<?xml")
+        .and_then(|rest| rest.split_once("?>"))
+        .map(|(_declaration, rest)| rest.to_owned());
+    without_declaration.unwrap_or(text).into_bytes()
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+    String::from_utf16(&units)
+        .ok()
+        .filter(|_text| rest.is_empty())
 }
 
 /// Returns all files below a directory, relative to it with `/` between segments, sorted.

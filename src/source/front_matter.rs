@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::text::collapse;
+
 /// A file taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Document<'a> {
@@ -120,7 +122,7 @@ fn from_yaml<T: serde::de::DeserializeOwned>(header: &str) -> Result<T, FrontMat
         line: error
             .location()
             .and_then(|location| usize::try_from(location.line()).ok()),
-        message: one_line(&error.to_string()),
+        message: without_position(&error.to_string()),
     })
 }
 
@@ -155,7 +157,7 @@ fn read_toml(header: &str) -> Result<Map<String, Value>, FrontMatterError> {
             let before = header.as_bytes().get(..span.start).unwrap_or_default();
             before.split(|byte| *byte == b'\n').count()
         }),
-        message: one_line(error.message()),
+        message: without_position(error.message()),
     })?;
     Ok(table
         .into_iter()
@@ -187,7 +189,7 @@ fn parse_json(text: &str) -> Result<Document<'_>, FrontMatterError> {
         Some(Err(error)) => {
             return Err(FrontMatterError {
                 line: Some(error.line()),
-                message: without_position(&error),
+                message: without_position(&error.to_string()),
             });
         }
         None => return Ok(without_front_matter(text)),
@@ -217,16 +219,12 @@ fn as_table(value: Value) -> Result<Map<String, Value>, FrontMatterError> {
     }
 }
 
-/// Returns a JSON error's words without the position that is told beside them.
-pub(super) fn without_position(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    message
+/// Returns a parser's words on one line, without the position that is told beside them.
+pub(super) fn without_position(message: &str) -> String {
+    let words = message
         .rsplit_once(" at line ")
-        .map_or(message.clone(), |(words, _position)| words.to_owned())
-}
-
-fn one_line(message: &str) -> String {
-    super::text::collapse(message)
+        .map_or(message, |(words, _position)| words);
+    collapse(words)
 }
 
 /// Whether a line gives `key` a value, in any of the three languages: `key:`, `"key":`, `key =`, `[a.key]`.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | canonical URL | page link, front matter, list |
 //! | title | manifest, feed, front matter, page |
-//! | date | manifest, feed, front matter, page, file name |
+//! | date | manifest, feed, front matter, page, file name, address |
 //! | description | manifest, front matter, page, feed |
 //! | tags, authors | manifest, front matter, feed, page |
 //! | language | manifest, front matter, page, feed |
@@ -55,6 +55,9 @@ pub(super) fn join(
             plain_pages.len(),
             examples(&plain_pages)
         ));
+    }
+    if pages.is_some() {
+        catalog.notices.extend(pageless_notice(&groups, &items));
     }
     let items = without_duplicates(items, &mut catalog);
     catalog.items = with_own_names(items, &context.site.url, &mut catalog);
@@ -168,7 +171,10 @@ impl<'a> Facts<'a> {
         .flatten()
         .collect();
         let of_name = || {
-            let date = self.file?.name_date?;
+            let date = self
+                .file
+                .and_then(|file| file.name_date)
+                .or_else(|| dates::day_in_path(self.group.canonical()))?;
             dates::midnight(date, context.site.timezone).map(DateField::At)
         };
         let readable = fields.iter().find(|field| field.at().is_some());
@@ -366,6 +372,27 @@ fn with_own_names(mut items: Vec<Item>, site: &Url, catalog: &mut Catalog) -> Ve
         });
     }
     items
+}
+
+/// Says which articles were not found among the built pages, so that a wrong directory is seen.
+fn pageless_notice(groups: &[Group], items: &[Item]) -> Option<String> {
+    let links: Vec<&str> = groups
+        .iter()
+        .filter(|group| group.page.is_none())
+        .map(|group| group.link.as_str())
+        .filter(|link| {
+            items
+                .iter()
+                .any(|item| item.canonical_url == *link && item.out_of_scope.is_none())
+        })
+        .collect();
+    (!links.is_empty()).then(|| {
+        format!(
+            "{} articles have no page below `site.pages`: {}",
+            links.len(),
+            examples(&links)
+        )
+    })
 }
 
 /// Says which bodies hold a generator's own tags, which other services would show as they are.

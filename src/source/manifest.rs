@@ -52,8 +52,8 @@ pub(super) fn read(
     let text =
         std::str::from_utf8(bytes).map_err(|_not_utf8| bad(1, "it is not UTF-8".to_owned()))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let wire: WireManifest =
-        serde_json::from_str(text).map_err(|error| bad(error.line(), without_position(&error)))?;
+    let wire: WireManifest = serde_json::from_str(text)
+        .map_err(|error| bad(error.line(), without_position(&error.to_string())))?;
     let mut manifest = Manifest::default();
     for (wire, part) in wire.items.into_iter().zip(item_texts(text)) {
         let url = wire

@@ -1,0 +1,255 @@
+//! Markdown files: which article is theirs, and what their front matter says.
+
+use sayonce::model::ids::ChannelName;
+use sayonce::model::item::ItemChannelSettings;
+
+use super::{TestSite, entry, shown, time};
+
+#[test]
+fn a_file_joins_by_address_else_by_slug_and_day() {
+    let check = |date: &str, path: &str, front_matter: &str| {
+        let site = TestSite::new()
+            .feed(&entry("/news/hello.html", "A", date))
+            .post(path, &format!("---\n{front_matter}\n---\nText"));
+        site.item().source_file.is_some()
+    };
+    assert!(check(
+        "2026-01-02T10:00:00Z",
+        "_posts/2026-01-02-hello.md",
+        "a: b"
+    ));
+    assert!(check(
+        "2026-01-02T10:00:00Z",
+        "_posts/2026-01-03-hello.md",
+        "a: b"
+    ));
+    assert!(!check(
+        "2026-01-02T10:00:00Z",
+        "_posts/2026-01-04-hello.md",
+        "a: b"
+    ));
+    // 23:30 UTC is the next day in Berlin.
+    assert!(check(
+        "2026-01-02T23:30:00Z",
+        "_posts/2026-01-04-hello.md",
+        "a: b"
+    ));
+    assert!(!check("2026-01-02T10:00:00Z", "_posts/hello.md", "a: b"));
+    assert!(check(
+        "2026-01-02T10:00:00Z",
+        "_posts/hello/index.md",
+        "date: 2026-01-02"
+    ));
+    assert!(check(
+        "2026-01-02T10:00:00Z",
+        "_posts/x.md",
+        "date: 2026-01-02\nslug: hello"
+    ));
+    assert!(!check(
+        "2026-01-02T10:00:00Z",
+        "_posts/2026-01-02-hello.md",
+        "slug: other"
+    ));
+    assert!(check(
+        "2026-01-02T10:00:00Z",
+        "_posts/x.md",
+        "permalink: /news/hello.html"
+    ));
+    assert!(check(
+        "2026-01-02T10:00:00Z",
+        "_posts/x.md",
+        "canonical_url: https://blog.example/news/hello.html"
+    ));
+    assert!(!check(
+        "2026-01-02T10:00:00Z",
+        "_posts/2026-01-02-hello.md",
+        "permalink: /other/"
+    ));
+    assert!(check(
+        "2026-01-02T10:00:00Z",
+        "_posts/2026-01-02-hello.md",
+        "permalink: /:categories/:title/"
+    ));
+}
+
+#[test]
+fn what_does_not_join_is_said() {
+    let feed = [
+        entry("/a/hello/", "A", "2026-01-02"),
+        entry("/b/bye/", "B", "2026-01-02"),
+        entry("/c/bye/", "C", "2026-01-02"),
+    ]
+    .concat();
+    let site = TestSite::new()
+        .feed(&feed)
+        .post("_posts/2026-01-02-hello.md", "One")
+        .post("_posts/x/2026-01-03-hello.md", "Two")
+        .post("_posts/2026-01-02-bye.md", "Bye")
+        .post("_posts/2025-01-02-older.md", "Older")
+        .post("_posts/2026-01-02-draft.md", "---\ndraft: true\n---\n")
+        .post("_posts/2026-12-02-later.md", "---\ndate: 2026-12-02\n---\n")
+        .post("_posts/_index.md", "---\ntitle: Section\n---\n");
+    assert_eq!(
+        shown(&site.load()),
+        [
+            "a/hello: A",
+            "b/bye: B",
+            "c/bye: C",
+            "notice: `https://blog.example/a/hello/` fits more Markdown files than one, `_posts/2026-01-02-hello.md` and `_posts/x/2026-01-03-hello.md`: none is used; set `canonical_url` in the right one",
+            "notice: _posts/2026-01-02-bye.md fits more articles than one, among them `https://blog.example/b/bye/`: it is not used for that; set `canonical_url` in it",
+            "notice: _posts/2026-01-02-bye.md fits more articles than one, among them `https://blog.example/c/bye/`: it is not used for that; set `canonical_url` in it",
+            "notice: _posts/2025-01-02-older.md belongs to no article that is listed (a feed shows only its newest)",
+        ]
+    );
+}
+
+#[test]
+fn many_files_without_an_article_are_one_notice() {
+    let mut site = TestSite::new().feed(&entry("/a/", "A", "2026-01-02"));
+    for number in 1..=4 {
+        site = site.post(&format!("_posts/2025-01-0{number}-p.md"), "Text");
+    }
+    assert_eq!(
+        shown(&site.load()),
+        [
+            "a: A",
+            "notice: 4 Markdown files belong to no article that is listed (a feed shows only its newest): _posts/2025-01-01-p.md, _posts/2025-01-02-p.md, _posts/2025-01-03-p.md, …",
+        ]
+    );
+}
+
+#[test]
+fn authors_settings_are_read_from_front_matter_and_manifest() {
+    let feed = entry("/hello/", "A", "2026-01-02");
+    let post = "---\ndate: 2026-01-02\nsayonce: { publish_at: 2026-12-01T09:00, edition: 2, mastodon: { text: \"... {{ url }}\", content_warning: \"x\" }, bluesky: \"short text\", devto: false }\n---\n";
+    let settings = TestSite::new()
+        .feed(&feed)
+        .post("_posts/hello.md", post)
+        .item()
+        .settings;
+    assert_eq!(settings.publish_at, Some(time("2026-12-01T08:00:00Z")));
+    assert_eq!(settings.edition, 2);
+    let channel = |name: &str| {
+        settings
+            .channels
+            .get(&ChannelName::new(name).unwrap())
+            .cloned()
+    };
+    assert_eq!(
+        channel("mastodon"),
+        Some(ItemChannelSettings::Custom {
+            text: Some("... {{ url }}".to_owned()),
+            content_warning: Some("x".to_owned()),
+            language: None,
+        })
+    );
+    assert_eq!(
+        channel("bluesky"),
+        Some(ItemChannelSettings::Custom {
+            text: Some("short text".to_owned()),
+            content_warning: None,
+            language: None,
+        })
+    );
+    assert_eq!(channel("devto"), Some(ItemChannelSettings::Excluded));
+    let zola = "+++\ndate = 2026-01-02\n[extra.sayonce]\nedition = 3\n+++\n";
+    assert_eq!(
+        TestSite::new()
+            .feed(&feed)
+            .post("_posts/hello.md", zola)
+            .item()
+            .settings
+            .edition,
+        3
+    );
+    let hugo = "{\"date\": \"2026-01-02\", \"params\": {\"sayonce\": {\"edition\": 4}}}\n";
+    assert_eq!(
+        TestSite::new()
+            .feed(&feed)
+            .post("_posts/hello.md", hugo)
+            .item()
+            .settings
+            .edition,
+        4
+    );
+    let manifest = r#"{"items": [{"url": "/hello/", "sayonce": {"edition": 5}}]}"#;
+    assert_eq!(
+        TestSite::new()
+            .feed(&feed)
+            .manifest(manifest)
+            .item()
+            .settings
+            .edition,
+        5
+    );
+}
+
+#[test]
+fn a_wrong_setting_leaves_out_its_article_alone_and_names_the_line() {
+    let feed = [
+        entry("/hello/", "A", "2026-01-02"),
+        entry("/bye/", "B", "2026-01-02"),
+    ]
+    .concat();
+    let check = |post: &str| {
+        let site = TestSite::new()
+            .feed(&feed)
+            .post("_posts/2026-01-02-hello.md", post);
+        shown(&site.load())
+    };
+    assert_eq!(
+        check("---\ntitle: A\nsayonce:\n  edition: 2\n  mastdon: false\n---\n"),
+        [
+            "bye: B",
+            "problem: _posts/2026-01-02-hello.md:5: `mastdon` is neither `publish_at`, nor `edition`, nor a channel of the configuration (`bluesky`, `devto`, `mastodon`); left out until it is mended: `hello`",
+        ]
+    );
+    assert_eq!(
+        check("+++\ntitle = 'A'\n[sayonce.mastodon]\nlanguage = 'en'\ntext = 7\n+++\n"),
+        [
+            "bye: B",
+            "problem: _posts/2026-01-02-hello.md:5: `text` is no text: 7; left out until it is mended: `hello`",
+        ]
+    );
+    assert_eq!(
+        check("---\ntitle: A: B\n---\n"),
+        [
+            "bye: B",
+            "problem: _posts/2026-01-02-hello.md:2: mapping values are not allowed in this context; left out until it is mended: `hello`",
+        ]
+    );
+    let manifest =
+        "{\"items\": [\n  {\"url\": \"/hello/\",\n   \"sayonce\": {\n     \"edition\": \"two\"}}]}";
+    assert_eq!(
+        shown(&TestSite::new().feed(&feed).manifest(manifest).load()),
+        [
+            "bye: B",
+            "problem: items.json:4: `edition` is no whole number from 1: \"two\"; the article is left out",
+        ]
+    );
+}
+
+#[test]
+fn a_broken_file_leaves_out_every_article_that_it_may_belong_to() {
+    // Without a date in its name nothing but the slug tells which article it is.
+    let feed = [
+        entry("/x/hello/", "A", "2026-01-02"),
+        entry("/y/hello/", "B", "2025-01-02"),
+    ]
+    .concat();
+    let site = TestSite::new()
+        .feed(&feed)
+        .post("_posts/hello.md", "---\na: [\n---\n");
+    let said = shown(&site.load());
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(
+        said.iter()
+            .any(|line| line.starts_with("problem: _posts/hello.md:")
+                && line.ends_with("left out until it is mended: `x/hello`, `y/hello`"))
+    );
+    assert!(
+        !said
+            .iter()
+            .any(|line| line.starts_with("x/hello") || line.starts_with("y/hello"))
+    );
+}

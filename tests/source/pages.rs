@@ -1,0 +1,163 @@
+//! Built pages and sitemaps.
+
+use super::{TestSite, atom, entry, shown, time};
+
+#[test]
+fn a_canonical_link_to_another_site_makes_the_article_foreign() {
+    let feed = [
+        entry("/a/", "A", "2026-01-02"),
+        entry("/b/", "B", "2026-01-02"),
+    ]
+    .concat();
+    let site = TestSite::new()
+        .feed(&feed)
+        .page(
+            "a/index.html",
+            "<link rel=canonical href=https://other.example/a>",
+        )
+        .page(
+            "b/index.html",
+            "<link rel=canonical href=http://blog.example/b/>",
+        );
+    assert_eq!(
+        shown(&site.load()),
+        ["b: B", "foreign https://other.example/a"]
+    );
+}
+
+#[test]
+fn a_page_is_found_by_the_articles_address() {
+    let check = |url: &str, file: &str| {
+        let site = TestSite::new()
+            .feed(&entry(url, "A", "2026-01-02"))
+            .page(file, "<meta name=description content=found>");
+        let item = site.load().items.remove(0);
+        item.description.is_some()
+    };
+    assert!(check("/a/", "a/index.html"));
+    assert!(check("/a", "a/index.html"));
+    assert!(check("/a", "a.html"));
+    assert!(check("/a.html", "a.html"));
+    assert!(check("/a/?utm=1#x", "a/index.html"));
+    assert!(check("/%C3%BC/", "ü/index.html"));
+    assert!(check("/", "index.html"));
+    assert!(!check("/?p=1", "index.html"));
+    assert!(!check("/a/", "b/index.html"));
+    assert!(!check("/..%2fsecret/", "../secret/index.html"));
+}
+
+#[test]
+fn articles_without_a_page_are_named() {
+    let feed = [
+        entry("/a/", "A", "2026-01-02"),
+        entry("/b/", "B", "2026-01-02"),
+    ]
+    .concat();
+    let site = TestSite::new().feed(&feed).page("a/index.html", "");
+    assert_eq!(
+        shown(&site.load()),
+        [
+            "a: A",
+            "b: B",
+            "notice: 1 articles have no page below `site.pages`: https://blog.example/b/",
+        ]
+    );
+}
+
+#[test]
+fn pages_list_only_when_they_stand_alone() {
+    let article = "<link rel=canonical href=/a/><meta property=og:type content=article><meta property=og:title content='A &amp; B'><meta property=article:published_time content=2026-01-02T10:00:00Z><meta property=article:modified_time content=2026-01-05><meta property=article:tag content=one><meta property=article:tag content=two><meta property=article:author content=Jo>";
+    let site = TestSite::new()
+        .page("a/index.html", article)
+        .page("amp/a/index.html", article)
+        .page(
+            "about/index.html",
+            "<link rel=canonical href=/about/><title>About</title>",
+        )
+        .page(
+            "b/index.html",
+            "<meta property=og:type content=article><title>B</title>",
+        );
+    let catalog = site.load();
+    assert_eq!(
+        shown(&catalog),
+        [
+            "a: A & B",
+            "notice: 1 pages say that they are articles and have no `<link rel=\"canonical\">`, so they are no items: _site/b/index.html",
+            "notice: `https://blog.example/a/` is listed twice; what stands first counts (_site/a/index.html)",
+        ]
+    );
+    let item = catalog.items.first().unwrap();
+    assert_eq!(item.tags, ["one", "two"]);
+    assert_eq!(item.authors, ["Jo"]);
+    assert_eq!(item.published, Some(time("2026-01-02T10:00:00Z")));
+    assert_eq!(item.updated, Some(time("2026-01-04T23:00:00Z")));
+    assert_eq!(shown(&site.feed("").load()), Vec::<String>::new());
+}
+
+#[test]
+fn a_sitemap_lists_what_its_pages_call_articles() {
+    let article = "<meta property=og:type content=article><title>A</title><meta property=article:published_time content=2026-01-02>";
+    let urls = |paths: &[&str]| {
+        let urls = paths
+            .iter()
+            .map(|path| {
+                format!(
+                    "<url><loc>https://blog.example{path}</loc><lastmod>2026-03-01</lastmod></url>"
+                )
+            })
+            .collect::<Vec<_>>()
+            .concat();
+        format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}</urlset>")
+    };
+    let site = TestSite::new()
+        .file("_site/sitemap.xml", "<sitemapindex><sitemap><loc>https://blog.example/maps/1.xml</loc></sitemap></sitemapindex>")
+        .file("_site/maps/1.xml", urls(&["/a/", "/about/", "/gone/"]))
+        .page("a/index.html", article)
+        .page("about/index.html", "<title>About</title>")
+        .with(|site| site.sitemap = Some("_site/sitemap.xml".to_owned()));
+    let catalog = site.load();
+    assert_eq!(
+        shown(&catalog),
+        [
+            "a: A",
+            "notice: 2 pages of the sitemap don't say that they are articles, so they are no items: https://blog.example/about/, https://blog.example/gone/",
+        ]
+    );
+    assert_eq!(
+        catalog.items.first().unwrap().updated,
+        Some(time("2026-02-28T23:00:00Z"))
+    );
+    assert_eq!(
+        site.file("_site/maps/1.xml", "<html/>").error(),
+        "`_site/maps/1.xml` is no sitemap that can be read: it is empty"
+    );
+}
+
+#[test]
+fn a_site_below_a_path_has_items_below_it() {
+    let site = TestSite::new()
+        .with(|site| site.url = "https://user.example/blog/".parse().unwrap())
+        .file(
+            "_site/feed.xml",
+            atom(
+                &[
+                    entry("/blog/a/", "A", "2026-01-02"),
+                    entry("/blogger/b/", "B", "2026-01-02"),
+                ]
+                .concat(),
+            )
+            .replace("blog.example", "user.example"),
+        )
+        .with(|site| site.feed = Some("_site/feed.xml".to_owned()))
+        .page("a/index.html", "<meta name=description content=found>");
+    let catalog = site.load();
+    assert_eq!(
+        shown(&catalog),
+        ["a: A", "foreign https://user.example/blogger/b/"]
+    );
+    assert_eq!(
+        catalog.items.first().unwrap().description.as_deref(),
+        Some("found")
+    );
+}
