@@ -107,8 +107,9 @@ fn read_yaml(header: &str) -> Result<Map<String, Value>, FrontMatterError> {
     let value: Option<Value> = from_yaml(header)?;
     let mut fields = as_table(value.unwrap_or(Value::Null))?;
     // `title: 1.10` is the text "1.10", which a number would make "1.1".
-    retype::<TitleText>(header, &mut fields, "title", |text| text.title);
-    retype::<SlugText>(header, &mut fields, "slug", |text| text.slug);
+    retype::<TitleText>(header, &mut fields, "title", |text| text.title.into());
+    retype::<SlugText>(header, &mut fields, "slug", |text| text.slug.into());
+    retype::<TagTexts>(header, &mut fields, "tags", |texts| texts.tags.into());
     Ok(fields)
 }
 
@@ -128,26 +129,36 @@ fn from_yaml<T: serde::de::DeserializeOwned>(header: &str) -> Result<T, FrontMat
 
 #[derive(Deserialize)]
 struct TitleText {
-    title: Option<String>,
+    title: String,
 }
 
 #[derive(Deserialize)]
 struct SlugText {
-    slug: Option<String>,
+    slug: String,
 }
 
-/// Reads a number again as the text that stands in the file.
+#[derive(Deserialize)]
+struct TagTexts {
+    tags: Vec<String>,
+}
+
+/// Reads numbers again as the text that stands in the file.
 fn retype<T: serde::de::DeserializeOwned>(
     header: &str,
     fields: &mut Map<String, Value>,
     key: &str,
-    text_of: fn(T) -> Option<String>,
+    texts_of: fn(T) -> Value,
 ) {
-    let Some(value) = fields.get_mut(key).filter(|value| value.is_number()) else {
-        return;
+    let has_number = |value: &Value| {
+        value.is_number()
+            || value
+                .as_array()
+                .is_some_and(|list| list.iter().any(Value::is_number))
     };
-    if let Some(text) = from_yaml::<T>(header).ok().and_then(text_of) {
-        *value = Value::String(text);
+    if let Some(value) = fields.get_mut(key).filter(|value| has_number(value))
+        && let Ok(texts) = from_yaml::<T>(header)
+    {
+        *value = texts_of(texts);
     }
 }
 
@@ -291,8 +302,8 @@ mod tests {
     #[test]
     fn dates_and_version_numbers_stay_text() {
         assert_eq!(
-            parse("---\ntitle: 1.10\nslug: 2026\ndate: 2026-01-02\nversion: 4.4.1\nat: 2026-01-02 10:00:00 +0100\n---\n").unwrap().fields,
-            *json!({"title": "1.10", "slug": "2026", "date": "2026-01-02", "version": "4.4.1", "at": "2026-01-02 10:00:00 +0100"}).as_object().unwrap()
+            parse("---\ntitle: 1.10\nslug: 2026\ntags: [a, 3.10]\ndate: 2026-01-02\nversion: 4.4.1\nat: 2026-01-02 10:00:00 +0100\n---\n").unwrap().fields,
+            *json!({"title": "1.10", "slug": "2026", "tags": ["a", "3.10"], "date": "2026-01-02", "version": "4.4.1", "at": "2026-01-02 10:00:00 +0100"}).as_object().unwrap()
         );
         assert_eq!(
             check("+++\ndate = 2026-01-02T10:00:00Z\nday = 2026-01-02\n+++\n"),

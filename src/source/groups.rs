@@ -250,6 +250,12 @@ pub(super) fn match_files(
 /// How many names a notice gives as examples.
 pub(super) const EXAMPLES_MAX: usize = 3;
 
+/// Returns a number with the words that go with it: "1 article has", "2 articles have".
+pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
+    let words = if number == 1 { one } else { many };
+    format!("{number} {words}")
+}
+
 /// Returns the first few of a list of names.
 pub(super) fn examples(names: &[&str]) -> String {
     let more = if names.len() > EXAMPLES_MAX {

@@ -19,7 +19,7 @@ use crate::model::item::{Body, Item, ItemId, ItemSettings, OutOfScope};
 use crate::model::time::Timestamp;
 
 use super::dates::{self, DateField};
-use super::groups::{self, Group, examples, is_same_address, two_addresses};
+use super::groups::{self, Group, counted, examples, is_same_address, two_addresses};
 use super::listed::{Listed, Origin};
 use super::markdown::{MarkdownFile, Parsed};
 use super::page::{PageHead, Pages, absolute};
@@ -51,8 +51,12 @@ pub(super) fn join(
     }
     if !plain_pages.is_empty() {
         catalog.notices.push(format!(
-            "{} pages of the sitemap don't say that they are articles, so they are no items: {}",
-            plain_pages.len(),
+            "not taken as articles, since their pages don't say that they are: {} ({})",
+            counted(
+                plain_pages.len(),
+                "address of the sitemap",
+                "addresses of the sitemap"
+            ),
             examples(&plain_pages)
         ));
     }
@@ -388,8 +392,8 @@ fn pageless_notice(groups: &[Group], items: &[Item]) -> Option<String> {
         .collect();
     (!links.is_empty()).then(|| {
         format!(
-            "{} articles have no page below `site.pages`: {}",
-            links.len(),
+            "{} no page below `site.pages`: {}",
+            counted(links.len(), "article has", "articles have"),
             examples(&links)
         )
     })
@@ -409,8 +413,8 @@ fn template_notice(items: &[Item]) -> Option<String> {
         .collect();
     (!files.is_empty()).then(|| {
         format!(
-            "{} articles have the generator's own tags (`{{% … %}}`) in their Markdown; a channel that takes the body shows them as they are: {}",
-            files.len(),
+            "{} the generator's own tags (`{{% … %}}`) in the Markdown; a channel that takes the body shows them as they are: {}",
+            counted(files.len(), "article has", "articles have"),
             examples(&files)
         )
     })

@@ -300,8 +300,8 @@ impl Lists {
                     .partition(|head| head.canonical.is_some());
                 if let Some(first) = nameless.first() {
                     self.notices.push(format!(
-                        "{} pages say that they are articles and have no `<link rel=\"canonical\">`, so they are no items: {}",
-                        nameless.len(),
+                        "left out for want of a `<link rel=\"canonical\">`: {}, the first being {}",
+                        groups::counted(nameless.len(), "article page", "article pages"),
                         first.place
                     ));
                 }

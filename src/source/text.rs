@@ -189,6 +189,20 @@ mod tests {
         assert_eq!(check(""), "");
     }
 
+    proptest::proptest! {
+        #[test]
+        fn decoding_undoes_one_escaping(text in ".*") {
+            let escaped = quick_xml::escape::escape(text.as_str());
+            proptest::prop_assert_eq!(decode_entities(&escaped), text);
+        }
+
+        #[test]
+        fn any_text_is_read_as_html_without_a_panic(text in ".*") {
+            let shown = html_to_text(&text);
+            proptest::prop_assert_eq!(collapse(&shown), shown);
+        }
+    }
+
     #[test]
     fn html_is_read_as_a_reader_sees_it() {
         let check = html_to_text;

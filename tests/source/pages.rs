@@ -59,7 +59,7 @@ fn articles_without_a_page_are_named() {
         [
             "a: A",
             "b: B",
-            "notice: 1 articles have no page below `site.pages`: https://blog.example/b/",
+            "notice: 1 article has no page below `site.pages`: https://blog.example/b/",
         ]
     );
 }
@@ -83,7 +83,7 @@ fn pages_list_only_when_they_stand_alone() {
         shown(&catalog),
         [
             "a: A & B",
-            "notice: 1 pages say that they are articles and have no `<link rel=\"canonical\">`, so they are no items: _site/b/index.html",
+            "notice: left out for want of a `<link rel=\"canonical\">`: 1 article page, the first being _site/b/index.html",
             "notice: `https://blog.example/a/` is listed twice; what stands first counts (_site/a/index.html)",
         ]
     );
@@ -121,7 +121,7 @@ fn a_sitemap_lists_what_its_pages_call_articles() {
         shown(&catalog),
         [
             "a: A",
-            "notice: 2 pages of the sitemap don't say that they are articles, so they are no items: https://blog.example/about/, https://blog.example/gone/",
+            "notice: not taken as articles, since their pages don't say that they are: 2 addresses of the sitemap (https://blog.example/about/, https://blog.example/gone/)",
         ]
     );
     assert_eq!(
