@@ -6,3 +6,5 @@ mod render;
 mod simulation;
 mod channel;
 mod source;
+#[cfg(test)]
+mod sandbox;

@@ -102,7 +102,10 @@ impl IndexNow {
             }
         }
         // The engine would fetch the key from the host: the rehearsed site is the only one that has it.
-        if asked.host.eq_ignore_ascii_case(&self.identity.site_host) {
+        if asked
+            .host
+            .eq_ignore_ascii_case(without_port(&self.identity.site_host))
+        {
             Ok(())
         } else {
             Err(Refusal::Key("the key file was not found on the host"))
@@ -224,7 +227,9 @@ fn read_json(body: &[u8]) -> Result<Asked, Refusal> {
                 .collect::<Option<Vec<_>>>()
         });
     Ok(Asked {
-        host: string("host").ok_or(Refusal::Form("host is missing"))?,
+        host: string("host")
+            .map(|host| without_port(&host).to_owned())
+            .ok_or(Refusal::Form("host is missing"))?,
         key: string("key").ok_or(Refusal::Form("key is missing"))?,
         key_location: string("keyLocation"),
         urls: urls.ok_or(Refusal::Form("urlList is not a list of strings"))?,
@@ -257,6 +262,11 @@ fn parse(url: &str) -> Option<Url> {
 fn has_host(url: &Url, host: &str) -> bool {
     url.host_str()
         .is_some_and(|own| own.eq_ignore_ascii_case(host))
+}
+
+/// A site on a port of its own is still the same host.
+fn without_port(host: &str) -> &str {
+    host.split(':').next().unwrap_or(host)
 }
 
 /// A key file answers only for what lies in its own directory and below.

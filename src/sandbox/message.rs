@@ -14,9 +14,6 @@ const HEAD_MAX: usize = 64 * 1024;
 const FIELDS_MAX: usize = 100;
 /// Longest body that is kept: an IndexNow batch of 10,000 URLs fits.
 pub(crate) const BODY_MAX: usize = 2 * 1024 * 1024;
-/// How much of a body that is too long is read and dropped, so that the client gets to read the 413
-/// instead of a reset connection.
-const DROPPED_MAX: usize = 16 * 1024 * 1024;
 /// Longest line of a chunk's size or of a trailer.
 const LINE_MAX: usize = 8 * 1024;
 
@@ -208,6 +205,11 @@ pub(crate) fn read_request(stream: &mut (impl Read + Write)) -> Result<Request, 
     };
     let mut request = incoming.head()?;
     let framing = Framing::of(&request)?;
+    if let Framing::Length(length) = framing
+        && length > BODY_MAX
+    {
+        return Err(Unreadable::BodyTooLong);
+    }
     let wants_nod = request
         .header("expect")
         .is_some_and(|value| value.eq_ignore_ascii_case("100-continue"));
@@ -219,10 +221,6 @@ pub(crate) fn read_request(stream: &mut (impl Read + Write)) -> Result<Request, 
             .map_err(|_gone| Unreadable::Gone)?;
     }
     request.body = match framing {
-        Framing::Length(length) if length > BODY_MAX => {
-            incoming.drop_body(length)?;
-            return Err(Unreadable::BodyTooLong);
-        }
         Framing::Length(length) => incoming.take(length)?,
         Framing::Chunked => incoming.chunks()?,
     };
@@ -342,17 +340,6 @@ impl<S: Read> Incoming<'_, S> {
         }
         while !self.line()?.trim_ascii().is_empty() {}
         Ok(body)
-    }
-
-    fn drop_body(&mut self, length: usize) -> Result<(), Unreadable> {
-        let mut left = length.min(DROPPED_MAX).saturating_sub(self.buffer.len());
-        self.buffer.clear();
-        while left > 0 {
-            self.fill()?;
-            left = left.saturating_sub(self.buffer.len());
-            self.buffer.clear();
-        }
-        Ok(())
     }
 }
 

@@ -16,8 +16,8 @@ use crate::model::time::Timestamp;
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Most connections at a time: a client that needs more is broken.
 const CONNECTIONS_MAX: usize = 256;
-/// How much is read after the reply, so that bytes still on their way don't reset the connection.
-const LEFTOVER_MAX: usize = 64 * 1024;
+/// How much is read after the reply: of a body that was refused for its length, all that a client would send.
+const LEFTOVER_MAX: usize = 16 * 1024 * 1024;
 
 /// What answers the requests.
 pub(crate) trait Handler: Send + Sync {
@@ -140,7 +140,7 @@ fn serve(mut stream: TcpStream, handler: &dyn Handler) {
     }
 }
 
-/// Reads until the client closes: closing first over unread bytes would reset the connection under the reply.
+/// Reads until the client closes: closing over unread bytes would reset the connection, and the reply with it.
 fn linger(mut stream: TcpStream) {
     let mut piece = [0; 4 * 1024];
     let mut left = LEFTOVER_MAX;

@@ -53,10 +53,11 @@ pub(crate) fn article_link<'a>(
     links: impl IntoIterator<Item = &'a str> + Clone,
     site_host: &str,
 ) -> Option<String> {
+    let site_host = site_host.split(':').next();
     let to_site = links
         .clone()
         .into_iter()
-        .find(|link| url::Url::parse(link).is_ok_and(|url| url.host_str() == Some(site_host)));
+        .find(|link| url::Url::parse(link).is_ok_and(|url| url.host_str() == site_host));
     to_site
         .or_else(|| links.into_iter().next())
         .map(str::to_owned)

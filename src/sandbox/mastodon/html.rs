@@ -54,11 +54,18 @@ pub(super) fn without_servers(text: &str) -> String {
                 .and_then(|rest| rest.split_once('@'))
                 .filter(|(user, server)| !user.is_empty() && server.contains('.'));
             match mention {
-                Some((user, _)) => format!("@{user}"),
+                Some((user, server)) => {
+                    let rest = server.trim_start_matches(is_host_character);
+                    format!("@{user}{rest}")
+                }
                 None => word.to_owned(),
             }
         })
         .collect()
+}
+
+fn is_host_character(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '.' | '-' | ':')
 }
 
 /// Cuts a text so that each piece is white space or has none.
@@ -151,8 +158,8 @@ mod tests {
     #[test]
     fn mentions_count_without_their_server() {
         assert_eq!(
-            without_servers("hi @me@a.example  and a@b @x"),
-            "hi @me  and a@b @x"
+            without_servers("hi @me@a.example!  and a@b @x"),
+            "hi @me!  and a@b @x"
         );
     }
 }
