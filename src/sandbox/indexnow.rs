@@ -157,6 +157,7 @@ impl Service for IndexNow {
                 }
             }
             Err(Refusal::Form(message)) => error(400, "InvalidRequestParameters", message).into(),
+            // The spelling is the service's own.
             Err(Refusal::Key(message)) => error(403, "UserForbiddedToAccessSite", message).into(),
             Err(Refusal::Rule(message)) => error(422, "InvalidRequestParameters", &message).into(),
         }

@@ -386,3 +386,70 @@ fn split_target(target: &str) -> Option<(String, String)> {
     let (path, query) = local.split_once('?').unwrap_or((local, ""));
     Some((path.to_owned(), query.to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A client that sent everything at once.
+    struct Sent<'a>(&'a [u8]);
+
+    impl Read for Sent<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl Write for Sent<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_request() {
+        let whole = b"POST / HTTP/1.1\r\nContent-Length: 8\r\nX: y\r\n\r\n{\"a\": 1}";
+        for length in 0..whole.len() {
+            let cut = read_request(&mut Sent(&whole[..length]));
+            assert_eq!(cut, Err(Unreadable::Gone), "{length}");
+        }
+        assert!(read_request(&mut Sent(whole)).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn a_request_is_read_alike_by_length_and_in_chunks(body: Vec<u8>, cut: prop::sample::Index) {
+            let (front, back) = body.split_at(cut.index(body.len() + 1));
+            let mut by_length =
+                format!("PUT /a?b HTTP/1.1\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
+            by_length.extend_from_slice(&body);
+            let mut chunked = b"PUT /a?b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+            for chunk in [front, back].into_iter().filter(|chunk| !chunk.is_empty()) {
+                chunked.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+                chunked.extend_from_slice(chunk);
+                chunked.extend_from_slice(b"\r\n");
+            }
+            chunked.extend_from_slice(b"0\r\n\r\n");
+            for bytes in [by_length, chunked] {
+                let request = read_request(&mut Sent(&bytes)).unwrap();
+                prop_assert_eq!((&*request.path, &*request.query, &request.body), ("/a", "b", &body));
+            }
+        }
+
+        #[test]
+        fn nonsense_never_panics(mut bytes: Vec<u8>, chunked: bool) {
+            if chunked {
+                bytes.splice(..0, *b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+            }
+            if let Ok(request) = read_request(&mut Sent(&bytes)) {
+                prop_assert!(request.path.starts_with('/'));
+            }
+        }
+    }
+}
