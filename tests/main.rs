@@ -1,10 +1,10 @@
 //! The integration tests, one module per part of the program.
 
+mod channel;
 mod config;
 mod engine;
 mod render;
-mod simulation;
-mod channel;
-mod source;
 #[cfg(test)]
 mod sandbox;
+mod simulation;
+mod source;

@@ -18,7 +18,7 @@ use super::common::{
     Closed, below, cannot_tell, check_account, found, refused, single_claim, trouble_of,
 };
 use super::http::{Fence, Http, Request};
-use super::matching::same_url;
+use crate::model::address::same_address;
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::Account;
 use crate::model::outcome::{
@@ -286,7 +286,7 @@ impl Channel for Devto {
             .filter(|article| drafts_count || article.is_published())
             .filter(|article| {
                 let url = article.canonical_url.as_deref();
-                url.is_some_and(|url| same_url(url, &claim.canonical_url))
+                url.is_some_and(|url| same_address(url, &claim.canonical_url))
             })
             .map(|article| self.remote(article))
             .collect();

@@ -15,8 +15,9 @@ use super::common::{
     Closed, below, cannot_tell, check_account, found, refused, single_claim, trouble_of,
 };
 use super::http::{Fence, Http, Request};
-use super::matching::{html_links, same_url};
+use super::matching::html_links;
 use crate::config::Visibility;
+use crate::model::address::same_address;
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::Account;
 use crate::model::outcome::{
@@ -339,7 +340,7 @@ impl Channel for Mastodon {
                 && status
                     .links()
                     .iter()
-                    .any(|link| same_url(link, &claim.canonical_url))
+                    .any(|link| same_address(link, &claim.canonical_url))
         };
         let mut matches = Vec::new();
         for status in list.entries.iter().filter(|status| shows_article(status)) {

@@ -10,7 +10,7 @@ mod devto;
 pub mod http;
 mod indexnow;
 mod mastodon;
-pub mod matching;
+mod matching;
 mod redact;
 pub mod registry;
 

@@ -1,56 +1,90 @@
 //! When two URLs are one address.
+//!
+//! Invariant: a match is exact after normalisation, never by prefix: `/x` is not `/x-2`, and not `/x/`.
 
 use url::Url;
 
-/// Returns whether two URLs name the same page: scheme http or https, host without case, default port and fragment
-/// aside. A path with and without its final `/` are two addresses, as `www` is another host.
+/// Returns whether two URLs name the same page.
+///
+/// `http` and `https` are one, as are the cases of a host, a default port and none, an empty path and `/`, and the
+/// ways to percent-encode the same bytes; a fragment does not count. A final `/`, the query and `www` do.
 pub fn same_address(one: &str, other: &str) -> bool {
-    match (normal(one), normal(other)) {
+    match (normal_address(one), normal_address(other)) {
         (Some(one), Some(other)) => one == other,
         (None, _) | (_, None) => one == other,
     }
 }
 
 /// Returns the form in which equal addresses are equal texts; none for what is not an absolute http(s) URL.
-pub fn normal(text: &str) -> Option<String> {
-    let mut url = Url::parse(text.trim()).ok()?;
+pub fn normal_address(text: &str) -> Option<String> {
+    let url = Url::parse(text.trim()).ok()?;
     if !matches!(url.scheme(), "http" | "https") {
         return None;
     }
-    let port = url.port().filter(|port| !matches!(port, 80 | 443));
-    url.set_fragment(None);
-    url.set_port(port).ok()?;
-    let rest = url.as_str().split_once("://").map(|(_, rest)| rest)?;
-    Some(normal_escapes(rest))
+    let host = url.host_str()?;
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let port = match url.port() {
+        None | Some(80 | 443) => String::new(),
+        Some(port) => format!(":{port}"),
+    };
+    let query = match url.query() {
+        None | Some("") => String::new(),
+        Some(query) => format!("?{}", with_one_encoding(query)),
+    };
+    Some(format!(
+        "{host}{port}{}{query}",
+        with_one_encoding(url.path())
+    ))
 }
 
-/// Decodes needless percent escapes and writes the others in upper case, as RFC 3986 section 6.2.2 says.
-fn normal_escapes(text: &str) -> String {
-    let mut normal = String::with_capacity(text.len());
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        if character != '%' {
-            normal.push(character);
-            continue;
-        }
-        let rest = characters.as_str();
-        let digits: String = rest.chars().take(2).collect();
-        match u8::from_str_radix(&digits, 16) {
-            Ok(byte) if digits.len() == 2 => {
-                let plain = char::from(byte);
-                if plain.is_ascii_alphanumeric() || matches!(plain, '-' | '.' | '_' | '~') {
-                    normal.push(plain);
-                } else {
-                    normal.push('%');
-                    normal.push_str(&digits.to_ascii_uppercase());
-                }
-                characters.next();
-                characters.next();
+/// Writes each byte in one way: unreserved characters as they are, reserved ones as they stand (`%2F` is not `/`),
+/// everything else percent-encoded in upper case.
+fn with_one_encoding(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    loop {
+        rest = match rest {
+            [] => return encoded,
+            [b'%', high, low, after @ ..]
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                let byte = hex_value(*high) * 16 + hex_value(*low);
+                push_byte(&mut encoded, byte, is_unreserved);
+                after
             }
-            Ok(_) | Err(_) => normal.push('%'),
-        }
+            [byte, after @ ..] => {
+                push_byte(&mut encoded, *byte, |byte| {
+                    is_unreserved(byte) || is_reserved(byte) || byte == b'%'
+                });
+                after
+            }
+        };
     }
-    normal
+}
+
+fn push_byte(text: &mut String, byte: u8, is_plain: impl Fn(u8) -> bool) {
+    use std::fmt::Write as _;
+    if is_plain(byte) {
+        text.push(char::from(byte));
+    } else {
+        write!(text, "%{byte:02X}").expect("writing to a string can't fail");
+    }
+}
+
+fn hex_value(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => digit - b'A' + 10,
+    }
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+fn is_reserved(byte: u8) -> bool {
+    b":/?#[]@!$&'()*+,;=".contains(&byte)
 }
 
 #[cfg(test)]
@@ -58,27 +92,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_compared_as_a_browser_would_go_to_them() {
-        let check = |one: &str, other: &str| same_address(one, other);
-        assert!(check(
-            "https://Blog.example/a",
-            "http://blog.example:80/a#top"
-        ));
-        assert!(check("https://blog.example", "https://blog.example/"));
-        assert!(check(
-            "https://blog.example/%7euser/%c3%a4",
-            "https://blog.example/~user/ä"
-        ));
-        assert!(!check("https://blog.example/a", "https://blog.example/a/"));
-        assert!(!check(
-            "https://blog.example/a",
-            "https://blog.example/a?x=1"
-        ));
-        assert!(!check(
-            "https://blog.example/a",
-            "https://www.blog.example/a"
-        ));
-        assert!(!check("https://blog.example/a", "https://blog.example/ab"));
-        assert!(check("not a url", "not a url"));
+    fn the_same_page_is_recognised_however_it_is_written() {
+        for (left, right) in [
+            ("https://blog.example/a", "https://blog.example/a"),
+            ("https://blog.example/a", "http://blog.example/a"),
+            ("https://blog.example/a", "https://BLOG.example:443/a"),
+            ("http://blog.example:80/a", "https://blog.example/a"),
+            ("https://blog.example", "https://blog.example/"),
+            ("https://blog.example/a#top", "https://blog.example/a"),
+            ("https://blog.example/a?", "https://blog.example/a"),
+            ("https://blog.example/ä", "https://blog.example/%c3%a4"),
+            ("https://blog.example/%41%7e", "https://blog.example/A~"),
+            ("https://blog.example/a|b", "https://blog.example/a%7Cb"),
+            (
+                "https://bücher.example/a",
+                "https://xn--bcher-kva.example/a",
+            ),
+            ("https://blog.example/x/../a", "https://blog.example/a"),
+            (" https://blog.example/a ", "https://blog.example/a"),
+            ("mailto:me@blog.example", "mailto:me@blog.example"),
+        ] {
+            assert!(same_address(left, right), "{left} {right}");
+            assert!(same_address(right, left), "{right} {left}");
+        }
+    }
+
+    #[test]
+    fn another_page_is_not_taken_for_it() {
+        for (left, right) in [
+            ("https://blog.example/a", "https://blog.example/a/"),
+            ("https://blog.example/a", "https://blog.example/a-2"),
+            ("https://blog.example/a", "https://blog.example/A"),
+            ("https://blog.example/a", "https://www.blog.example/a"),
+            ("https://blog.example/a", "https://blog.example:8443/a"),
+            ("https://blog.example/a", "https://blog.example/a?x=1"),
+            (
+                "https://blog.example/a?x=1&y=2",
+                "https://blog.example/a?y=2&x=1",
+            ),
+            ("https://blog.example/a/b", "https://blog.example/a%2Fb"),
+            ("https://blog.example/a%25b", "https://blog.example/a%b"),
+            ("not a url", "https://blog.example/a"),
+        ] {
+            assert!(!same_address(left, right), "{left} {right}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{ChannelConfig, Config};
 use crate::ledger::{Baseline, Header, Snapshot};
+use crate::model::address::normal_address;
 use crate::model::channel::ChannelRules;
 use crate::model::delivery::State;
 use crate::model::ids::ChannelName;
@@ -449,7 +450,7 @@ impl<'a> KnownItems<'a> {
 }
 
 fn address(url: &str) -> String {
-    crate::model::address::normal(url).unwrap_or_else(|| url.to_owned())
+    normal_address(url).unwrap_or_else(|| url.to_owned())
 }
 
 /// Returns the header as the first commit of a run leaves it: every configured channel is known from then on, so that
