@@ -48,6 +48,13 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
+    /// Returns every variable, for the environment of a child process.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Returns a secret that is set and not blank.
     pub fn secret(&self, name: &str) -> Option<Secret> {
         self.get(name).and_then(Secret::new)

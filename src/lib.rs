@@ -10,6 +10,7 @@ pub mod config;
 pub mod engine;
 pub mod environment;
 pub mod exit;
+pub mod git;
 pub mod ledger;
 pub mod model;
 pub mod plan;

@@ -3,6 +3,21 @@
 //! Invariant: the ledger knows no channel; unreadable is never absent; a row is written only over the blob that
 //! the decision was made from.
 
+pub mod baseline;
+mod contents;
+#[cfg(test)]
+mod fixture;
+pub mod git_store;
+pub mod header;
+mod journal;
+mod json;
+pub mod memory;
+mod message;
+mod repository;
+pub mod row;
+mod row_wire;
+pub mod standing;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::claim::Landing;
@@ -10,6 +25,9 @@ use crate::model::ids::ChannelName;
 use crate::model::item::ItemId;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
+
+/// The schema of the ledger's files that this version writes, and the newest that it reads.
+pub const SCHEMA: u32 = 1;
 
 /// Where the ledger lives. Calls block; the git store talks to the network.
 pub trait Store: Send {
@@ -70,6 +88,28 @@ impl Snapshot {
                 .filter_map(|record| record.token().cloned()),
         )
     }
+}
+
+/// Where a tip came from that was read without the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastFetched {
+    /// Which ref.
+    pub from: FetchedFrom,
+    /// When it was fetched; none if that is not known, or if nothing had to be fetched.
+    pub at: Option<Timestamp>,
+}
+
+/// Which ref a tip was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchedFrom {
+    /// What a run or `--fetch` fetched.
+    OwnFetch,
+    /// What the user fetched.
+    TrackingRef,
+    /// The ledger's own branch: there is no remote.
+    LocalBranch,
+    /// Nothing was fetched yet, or the remote has no such branch.
+    Nowhere,
 }
 
 /// A row and the blob that it was read from.

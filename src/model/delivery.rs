@@ -12,6 +12,8 @@
 
 use std::fmt;
 
+use serde_json::{Map, Value};
+
 use super::ids::{Fingerprint, IdempotencyKey, RunId, Token};
 use super::outcome::{Evidence, Remote};
 use super::post::Post;
@@ -144,6 +146,8 @@ pub struct Record {
     pub lookups: Vec<LookupRecord>,
     /// The person who decided last.
     pub by: Option<Decision>,
+    /// Fields of the file that this version does not know; they are written back as they are.
+    pub unknown: Map<String, Value>,
 }
 
 /// The durable statement "this run is about to send this".
@@ -443,6 +447,7 @@ impl Record {
             receipts: Vec::new(),
             lookups: Vec::new(),
             by: None,
+            unknown: Map::new(),
         }
     }
 
