@@ -1,1 +1,23 @@
-fn main() {}
+//! The program: the command line in, an exit code out.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use sayonce::cli::Cli;
+use sayonce::commands::dispatch;
+use sayonce::environment::Environment;
+use sayonce::report::terminal::Terminal;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let environment = Environment::of_process();
+    let mut terminal = Terminal::new(chrono_tz::UTC);
+    match dispatch(cli, &environment, &mut terminal) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            terminal.error_line(&failure.render());
+            failure.exit.into()
+        }
+    }
+}

@@ -575,6 +575,10 @@ fn told_anew(tip_row: Option<Row>, entry: Entry) -> Option<Entry> {
         return None;
     }
     let row = fold(tip_row.as_ref(), entry.row, &events).ok()?;
+    if tip_row.as_ref() == Some(&row) {
+        // The tip says it already: it landed, or another run found the same.
+        return None;
+    }
     Some(Entry {
         decided_on: tip_row,
         events,

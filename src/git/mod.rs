@@ -10,5 +10,6 @@ pub mod objects;
 pub mod process;
 pub mod push;
 pub mod remote;
+pub mod scratch;
 pub mod signature;
 pub mod worktree;

@@ -7,6 +7,7 @@
 //! commit. Start reading at [`GitStore::open`] and the `Store` implementation.
 
 mod build;
+mod export;
 mod open;
 mod publish;
 mod read;

@@ -50,9 +50,6 @@ pub trait Store: Send {
     fn clear_journal(&mut self, landed: &[Row]) -> Result<(), StoreError>;
 }
 
-/// The schema of the rows that this version writes.
-pub const SCHEMA: u32 = 1;
-
 /// A commit's id, opaque.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommitId(pub String);

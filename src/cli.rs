@@ -1,0 +1,191 @@
+//! The command line.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::model::time::parse_duration;
+use crate::sandbox::FaultOrder;
+
+/// Announce every article of a site on every channel exactly once
+///
+/// The state is a ledger of small JSON files in git, written around every remote call: `git log` shows what was sent,
+/// when, and what proves it. A run that was killed is continued by running the same command again.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sayonce",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// Read this configuration instead of `sayonce.toml` at the repository's top
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Work on this repository instead of the one around the current directory
+    #[arg(long, global = true, value_name = "DIR")]
+    pub repo: Option<PathBuf>,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show what would be sent, and for every other delivery why not
+    ///
+    /// Sends nothing, writes nothing, and needs no secrets. It reads the ledger as it was last fetched.
+    Plan(PlanArgs),
+    /// Announce what is due, and prove it
+    Run(RunArgs),
+    /// Rehearse the whole job against built-in stand-ins of the services
+    ///
+    /// Takes the configuration and articles at hand, or a built-in example where there are none. Nothing leaves this
+    /// machine, no secrets are needed, and the ledger is a scratch copy.
+    Rehearse(RehearseArgs),
+    /// Show where every article stands on every channel
+    Status(PlanArgs),
+    /// Mark what is online now as announced before
+    ///
+    /// For a site with a history: nothing that is online now will be announced on the channels named (default: all).
+    Baseline(BaselineArgs),
+}
+
+/// What `plan` and `status` take.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Fetch the ledger from its remote first
+    #[arg(long)]
+    pub fetch: bool,
+    /// What to show and how.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// End by then; what is left is for the next run
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub deadline: Option<Duration>,
+    /// Make at most this many attempts
+    #[arg(long, value_name = "N")]
+    pub max: Option<usize>,
+    /// Without a deadline: wait at most this long for the next thing to do
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30m")]
+    pub max_wait: Duration,
+    /// Fail only with these exit codes, such as `1-5`; the others become 0
+    #[arg(long, value_name = "CODES", value_parser = codes)]
+    pub fail_on: Option<Codes>,
+    /// What to show and how.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What `rehearse` takes.
+#[derive(Debug, Args)]
+pub struct RehearseArgs {
+    /// Let a service misbehave: the Nth write to CHANNEL meets FAULT
+    ///
+    /// FAULT is one of `lost-answer`, `lost-request`, `slow=12s`, `status=500`, `status=500-stored`,
+    /// `status=429:30`, `kill`, `kill-before`. Can be given several times.
+    #[arg(long, value_name = "CHANNEL:N=FAULT")]
+    pub fault: Vec<FaultOrder>,
+    /// Divide every wait by this
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub speed: u32,
+    /// Keep the scratch repository and the stand-ins' state there, and continue from them
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// What to show and how.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What `baseline` takes.
+#[derive(Debug, Args)]
+pub struct BaselineArgs {
+    /// What to show and how.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What to show and how.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output and selection")]
+pub struct OutputArgs {
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Only this item: its id or its URL; can be given several times
+    #[arg(long = "item", value_name = "ID")]
+    pub items: Vec<String>,
+    /// Only this channel; can be given several times
+    #[arg(long = "channel", value_name = "NAME")]
+    pub channels: Vec<String>,
+}
+
+/// How to print the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+/// Exit codes that count as failures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Codes(pub BTreeSet<u8>);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+fn codes(text: &str) -> Result<Codes, String> {
+    let error = || format!("`{text}` is not a list of exit codes such as `1-5` or `1,3,4`");
+    let mut codes = BTreeSet::new();
+    for part in text
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let from: u8 = from.trim().parse().map_err(|_not_a_number| error())?;
+        let to: u8 = to.trim().parse().map_err(|_not_a_number| error())?;
+        if from > to || to > 6 {
+            return Err(error());
+        }
+        codes.extend(from..=to);
+    }
+    Ok(Codes(codes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory as _;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn exit_codes_are_listed_or_ranges() {
+        let check = |text: &str| {
+            codes(text)
+                .map(|codes| codes.0.into_iter().collect::<Vec<_>>())
+                .ok()
+        };
+        assert_eq!(check("1-5"), Some(vec![1, 2, 3, 4, 5]));
+        assert_eq!(check("1, 3,6"), Some(vec![1, 3, 6]));
+        assert_eq!(check(""), Some(vec![]));
+        assert_eq!(check("7"), None);
+        assert_eq!(check("5-1"), None);
+        assert_eq!(check("x"), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! One file per verb, and what they share.
+
+mod baseline;
+mod example;
+mod plan;
+mod rehearse;
+mod run;
+mod world;
+
+use crate::cli::{Cli, Command};
+use crate::environment::Environment;
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::report::terminal::Terminal;
+
+/// Does what the command line says.
+pub fn dispatch(
+    cli: Cli,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let place = world::Place {
+        config: cli.config,
+        repo: cli.repo,
+    };
+    match cli.command {
+        Command::Plan(arguments) => plan::plan(&place, &arguments, environment, terminal),
+        Command::Status(arguments) => plan::status(&place, &arguments, environment, terminal),
+        Command::Run(arguments) => run::run(&place, &arguments, environment, terminal),
+        Command::Rehearse(arguments) => {
+            rehearse::rehearse(&place, &arguments, environment, terminal)
+        }
+        Command::Baseline(arguments) => {
+            baseline::baseline(&place, &arguments, environment, terminal)
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! `plan` and `status`: what would be sent, and where everything stands. Nothing is sent or written.
+
+use std::sync::Arc;
+
+use crate::cli::{Format, PlanArgs};
+use crate::clock::{Clock, SystemClock};
+use crate::environment::Environment;
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::ledger::{Snapshot, Standing, Store as _};
+use crate::model::time::Timestamp;
+use crate::plan::outlook::{Outlook, outlook};
+use crate::plan::survey::{Survey, survey};
+use crate::report::terminal::Terminal;
+use crate::report::{human, json};
+
+use super::world::{Place, World};
+
+/// What both verbs compute.
+struct View {
+    world: World,
+    snapshot: Snapshot,
+    survey: Survey,
+    deliveries: Vec<Outlook>,
+    problems: Vec<String>,
+    branch: String,
+    fetched_at: Option<Timestamp>,
+}
+
+/// Shows what would be sent, and for every other delivery why not.
+pub(super) fn plan(
+    place: &Place,
+    arguments: &PlanArgs,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let view = view(place, arguments, environment, terminal)?;
+    let out_of_scope = view.out_of_scope();
+    let text = match arguments.output.format {
+        Format::Json => view.json(json::Posts::Shown, &out_of_scope),
+        Format::Text => {
+            let titles = view.world.titles(Some(&view.snapshot));
+            human::plan(
+                &view.deliveries,
+                &out_of_scope,
+                &titles,
+                view.world.config.site.timezone,
+            )
+        }
+    };
+    terminal.result(&text);
+    Ok(Exit::Proved)
+}
+
+/// Shows where every article stands on every channel.
+pub(super) fn status(
+    place: &Place,
+    arguments: &PlanArgs,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let view = view(place, arguments, environment, terminal)?;
+    let out_of_scope = view.out_of_scope();
+    let text = match arguments.output.format {
+        Format::Json => view.json(json::Posts::LeftOut, &out_of_scope),
+        Format::Text => {
+            let titles = view.world.titles(Some(&view.snapshot));
+            human::status(
+                &view.deliveries,
+                out_of_scope.len(),
+                &titles,
+                view.world.config.site.timezone,
+            )
+        }
+    };
+    terminal.result(&text);
+    Ok(Exit::Proved)
+}
+
+impl View {
+    fn out_of_scope(&self) -> Vec<(String, String)> {
+        let items = self
+            .survey
+            .out_of_scope
+            .iter()
+            .map(|(id, reason)| (id.to_string(), reason.clone()));
+        let foreign = self.world.catalog.foreign.iter();
+        items
+            .chain(foreign.map(|url| (url.clone(), "not below `site.url`".to_owned())))
+            .collect()
+    }
+
+    fn json(&self, posts: json::Posts, out_of_scope: &[(String, String)]) -> String {
+        let notices: Vec<_> = self
+            .survey
+            .notices
+            .iter()
+            .chain(&self.world.catalog.notices)
+            .cloned()
+            .collect();
+        json::plan(
+            json::PlanFacts {
+                deliveries: &self.deliveries,
+                out_of_scope,
+                problems: &self.problems,
+                notices: &notices,
+                ledger: json::LedgerReport {
+                    branch: self.branch.clone(),
+                    tip: self.snapshot.tip.as_ref().map(|tip| tip.0.clone()),
+                    fetched_at: self.fetched_at.map(|at| at.to_string()),
+                },
+            },
+            posts,
+        )
+    }
+}
+
+fn view(
+    place: &Place,
+    arguments: &PlanArgs,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<View, Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let now = clock.now();
+    let world = World::read(place, &clock)?;
+    terminal.set_timezone(world.config.site.timezone);
+    let mut store = world.store(environment, &clock)?;
+    let (snapshot, fetched_at) = if arguments.fetch {
+        (store.read()?, Some(now))
+    } else {
+        let (snapshot, last_fetched) = store.read_local()?;
+        (snapshot, last_fetched.at)
+    };
+    let selection = world.selection(&arguments.output, Some(&snapshot))?;
+    let survey = survey(&world.catalog, &world.config, &snapshot, &selection, now);
+    let deliveries = survey
+        .deliveries
+        .iter()
+        .filter_map(|surveyed| {
+            let channel = world
+                .config
+                .channels
+                .iter()
+                .find(|channel| *channel.name() == surveyed.id.channel)?;
+            let header = snapshot
+                .header
+                .as_ref()
+                .and_then(|header| header.channels.get(channel.name()));
+            Some(outlook(
+                surveyed,
+                snapshot.rows.get(&surveyed.id).map(|stored| &stored.row),
+                survey.items.get(&surveyed.id.item),
+                channel,
+                header.and_then(|known| known.text_limit),
+                None,
+                now,
+            ))
+        })
+        .collect();
+    let problems = problems(&world, &snapshot, &survey);
+    for notice in world
+        .config
+        .warnings
+        .iter()
+        .chain(&survey.notices)
+        .chain(&world.catalog.notices)
+    {
+        terminal.error_line(&format!("note: {notice}"));
+    }
+    for problem in &problems {
+        terminal.error_line(&format!("problem: {problem}"));
+    }
+    if let Some(age) = human::ledger_age(fetched_at, now).filter(|_| !arguments.fetch) {
+        terminal.error_line(&format!("note: {age}"));
+    }
+    Ok(View {
+        branch: store.branch().to_owned(),
+        world,
+        snapshot,
+        survey,
+        deliveries,
+        problems,
+        fetched_at,
+    })
+}
+
+fn problems(world: &World, snapshot: &Snapshot, survey: &Survey) -> Vec<String> {
+    let mut problems = world.catalog.problems.clone();
+    problems.extend(
+        survey
+            .kept_back
+            .iter()
+            .map(|(channel, kept)| kept.sentence(channel)),
+    );
+    problems.extend(snapshot.unreadable.iter().map(|file| {
+        format!(
+            "{} can't be read and is left as it is: {}",
+            file.path, file.reason
+        )
+    }));
+    match &snapshot.standing {
+        Standing::Sound { .. } => {}
+        Standing::Rewound { reason }
+        | Standing::Foreign { reason }
+        | Standing::TooNew { reason } => {
+            problems.push(reason.clone());
+        }
+    }
+    problems
+}

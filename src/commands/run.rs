@@ -1,0 +1,173 @@
+//! `run`: the job.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::channel::Channel;
+use crate::channel::registry;
+use crate::cli::{Format, RunArgs};
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::engine::core::Core;
+use crate::engine::driver::{Line, Taken, drive};
+use crate::engine::ending::Ending;
+use crate::engine::setup::{Limits, Setup};
+use crate::environment::Environment;
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::ledger::Store as _;
+use crate::ledger::git_store::GitStore;
+use crate::model::ids::ChannelName;
+use crate::model::notice::Notice;
+use crate::model::row::Row;
+use crate::plan::survey::Selection;
+use crate::report::terminal::Terminal;
+use crate::report::{human, json};
+
+use super::world::{Place, World, deadline, run_id, seed};
+
+/// What the two pushes around a send may take, when a deadline is kept.
+const PUSH_ALLOWANCE: Duration = Duration::from_secs(10);
+/// After a signal: time for the answer in hand, and until the run is out (the job runner kills at 10 s).
+const STOP_ANSWER: Duration = Duration::from_secs(4);
+const STOP_OUT: Duration = Duration::from_millis(4_800);
+/// GitHub recommends at most six pushes a minute.
+const PUSH_GAP_ON_GITHUB: Duration = Duration::from_secs(10);
+
+/// Announces what is due.
+pub(super) fn run(
+    place: &Place,
+    arguments: &RunArgs,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let started = clock.now();
+    let world = World::read(place, &clock)?;
+    terminal.set_timezone(world.config.site.timezone);
+    let mut store = world.store(environment, &clock)?;
+    let selection = world.selection(&arguments.output, None)?;
+    let limits = Limits {
+        deadline: deadline(started, arguments.deadline),
+        max_wait: arguments.max_wait,
+        max_claims: arguments.max,
+        push_gap: push_gap(&world.config, &store),
+        stop_answer: STOP_ANSWER,
+        stop_out: STOP_OUT,
+        clock_skew: world.config.ledger.clock_skew,
+        push_allowance: PUSH_ALLOWANCE,
+    };
+    tell_notices(&world, terminal);
+    let journal = store.read_journal()?;
+    let timezone = world.config.site.timezone;
+    let titles = world.titles(None);
+    let job = Job {
+        world,
+        store,
+        selection,
+        limits,
+        journal,
+        clock,
+    };
+    let (ending, taken) = job.run(environment, terminal)?;
+    let text = match arguments.output.format {
+        Format::Json => json::run(&ending, taken, None),
+        Format::Text => human::ending(&ending, &titles, timezone),
+    };
+    terminal.result(&text);
+    match &arguments.fail_on {
+        Some(codes) if !codes.0.contains(&ending.exit.code()) => Ok(Exit::Proved),
+        Some(_) | None => Ok(ending.exit),
+    }
+}
+
+/// A run that is ready to start; a rehearsal is one, too.
+pub(super) struct Job {
+    pub(super) world: World,
+    pub(super) store: GitStore,
+    pub(super) selection: Selection,
+    pub(super) limits: Limits,
+    pub(super) journal: Vec<Row>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Job {
+    /// Runs to the end, or until a signal.
+    pub(super) fn run(
+        self,
+        environment: &Environment,
+        terminal: &mut Terminal,
+    ) -> Result<(Ending, Taken), Failure> {
+        let Self {
+            world,
+            store,
+            selection,
+            limits,
+            journal,
+            clock,
+        } = self;
+        let mut unavailable = BTreeMap::new();
+        let mut channels: BTreeMap<ChannelName, Box<dyn Channel>> = BTreeMap::new();
+        for channel in &world.config.channels {
+            match registry::build(channel, &world.config.site, environment, Arc::clone(&clock)) {
+                Ok(service) => {
+                    channels.insert(channel.name().clone(), service);
+                }
+                Err(missing) => {
+                    terminal.tell(&Notice::ChannelClosed {
+                        channel: channel.name().clone(),
+                        reason: missing.to_string(),
+                    });
+                    unavailable.insert(channel.name().clone(), missing.to_string());
+                }
+            }
+        }
+        let setup = Setup {
+            config: world.config,
+            catalog: world.catalog,
+            selection,
+            run: run_id(environment)?,
+            limits,
+            unavailable,
+            announce: world.announce,
+            journal,
+        };
+        let line = Line::new();
+        if let Err(error) = crate::signals::stop_on_signals(line.stopper()) {
+            terminal.tell(&Notice::Warning(format!(
+                "signals can't be handled: {error}"
+            )));
+        }
+        let core = Core::new(Arc::new(setup), seed()?);
+        Ok(drive(
+            core,
+            Box::new(store),
+            channels,
+            &clock,
+            line,
+            &mut |notice| terminal.tell(notice),
+        ))
+    }
+}
+
+/// Says what the configuration and the sources have to say before anything is done.
+pub(super) fn tell_notices(world: &World, terminal: &mut Terminal) {
+    for warning in &world.config.warnings {
+        terminal.tell(&Notice::Warning(warning.clone()));
+    }
+    for notice in &world.catalog.notices {
+        terminal.tell(&Notice::Plain(notice.clone()));
+    }
+    for problem in &world.catalog.problems {
+        terminal.tell(&Notice::Warning(problem.clone()));
+    }
+}
+
+fn push_gap(config: &Config, store: &GitStore) -> Duration {
+    match config.ledger.push_gap {
+        Some(gap) => gap,
+        None if store.is_on_github() => PUSH_GAP_ON_GITHUB,
+        None => Duration::ZERO,
+    }
+}

@@ -1,0 +1,231 @@
+//! Results for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use chrono_tz::Tz;
+
+use crate::engine::ending::{Ending, Summary};
+use crate::model::delivery::State;
+use crate::model::item::ItemId;
+use crate::model::time::Timestamp;
+use crate::plan::outlook::Outlook;
+
+use super::notices::{clock_time, evidence_words, state_words};
+
+/// Writes to a string, which can't fail.
+macro_rules! put {
+    ($text:expr, $($arguments:tt)*) => {
+        write!($text, $($arguments)*).expect("writing to a string can't fail")
+    };
+}
+
+/// Titles by item, for headings.
+pub type Titles = BTreeMap<ItemId, String>;
+
+/// Writes the end of a run: each article, where it stands on each channel and what proves it, then the counts.
+pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz) -> String {
+    let mut text = String::new();
+    let settled_long_ago = |delivery: &&Outlook| {
+        // A long history would bury what this run is about.
+        matches!(delivery.state, Some(State::Skipped))
+    };
+    put_articles(
+        &mut text,
+        ending
+            .deliveries
+            .iter()
+            .filter(|delivery| !settled_long_ago(delivery)),
+        titles,
+        timezone,
+    );
+    for problem in &ending.problems {
+        put!(text, "problem: {problem}\n");
+    }
+    for alarm in &ending.alarms {
+        put!(text, "alarm: {alarm}\n");
+    }
+    put!(
+        text,
+        "{}\n",
+        counts(ending.summary, ending.out_of_scope.len())
+    );
+    if let Some((at, what)) = &ending.next_due {
+        put!(
+            text,
+            "Work remains: the next is due at {} ({what}). Nothing needs doing; the next run continues.\n",
+            clock_time(*at, timezone)
+        );
+    }
+    text
+}
+
+/// Writes what would be sent, and for every other delivery why not.
+pub fn plan(
+    deliveries: &[Outlook],
+    out_of_scope: &[(String, String)],
+    titles: &Titles,
+    timezone: Tz,
+) -> String {
+    let mut text = String::new();
+    for delivery in deliveries {
+        let title = titles.get(&delivery.id.item).map_or("", String::as_str);
+        put!(
+            text,
+            "{} on {} - {}\n",
+            delivery.id.item,
+            delivery.id.channel,
+            state_words(delivery.state, delivery.due_at, timezone)
+        );
+        if !title.is_empty() && delivery.text.is_none() {
+            put!(text, "  {title}\n");
+        }
+        if let Some(reason) = &delivery.reason {
+            put!(text, "  {reason}\n");
+        }
+        let to_send = matches!(
+            delivery.state,
+            None | Some(State::Retry | State::InDoubt | State::InFlight)
+        );
+        if let Some(body) = delivery.text.as_ref().filter(|_| to_send) {
+            match (delivery.length, delivery.limit) {
+                (Some(length), Some(limit)) => put!(text, "  text ({length} of {limit}):\n"),
+                (Some(length), None) => put!(text, "  text ({length}):\n"),
+                (None, _) => put!(text, "  text:\n"),
+            }
+            for line in body.lines() {
+                put!(text, "    | {line}\n");
+            }
+        }
+        for note in &delivery.notes {
+            put!(text, "  note: {note}\n");
+        }
+    }
+    for (item, reason) in out_of_scope {
+        put!(text, "{item} - out of scope: {reason}\n");
+    }
+    put!(
+        text,
+        "{}\n",
+        counts(Summary::of(deliveries), out_of_scope.len())
+    );
+    text
+}
+
+/// Writes where every article stands on every channel.
+pub fn status(
+    deliveries: &[Outlook],
+    out_of_scope: usize,
+    titles: &Titles,
+    timezone: Tz,
+) -> String {
+    let mut text = String::new();
+    put_articles(&mut text, deliveries.iter(), titles, timezone);
+    put!(text, "{}\n", counts(Summary::of(deliveries), out_of_scope));
+    text
+}
+
+fn put_articles<'a>(
+    text: &mut String,
+    deliveries: impl Iterator<Item = &'a Outlook>,
+    titles: &Titles,
+    timezone: Tz,
+) {
+    let deliveries: Vec<_> = deliveries.collect();
+    let width = deliveries
+        .iter()
+        .map(|delivery| delivery.id.channel.as_str().len())
+        .max()
+        .unwrap_or(0);
+    let mut heading = None;
+    for delivery in deliveries {
+        if heading != Some(&delivery.id.item) {
+            heading = Some(&delivery.id.item);
+            match titles.get(&delivery.id.item) {
+                Some(title) => put!(text, "{title}  [{}]\n", delivery.id.item),
+                None => put!(text, "{}\n", delivery.id.item),
+            }
+        }
+        put!(text, "  {:width$}  ", delivery.id.channel.as_str());
+        put!(
+            text,
+            "{}",
+            state_words(delivery.state, delivery.due_at, timezone)
+        );
+        if let Some(evidence) = delivery.evidence {
+            put!(text, ": {}", evidence_words(evidence));
+        }
+        let url = delivery
+            .remote
+            .as_ref()
+            .and_then(|remote| remote.url.as_deref());
+        if let Some(url) = url {
+            put!(text, "\n  {:width$}  {url}", "");
+        }
+        let unfinished = !matches!(delivery.state, Some(State::Done));
+        if let Some(reason) = delivery.reason.as_ref().filter(|_| unfinished) {
+            put!(text, "\n  {:width$}  {reason}", "");
+        }
+        text.push('\n');
+    }
+    if heading.is_some() {
+        text.push('\n');
+    }
+}
+
+/// Writes the counts as one sentence.
+pub fn counts(summary: Summary, out_of_scope: usize) -> String {
+    let total = summary.done
+        + summary.failed
+        + summary.held
+        + summary.in_doubt
+        + summary.retry
+        + summary.pending
+        + summary.skipped
+        + summary.busy;
+    let parts: Vec<_> = [
+        (summary.done, "posted and proved"),
+        (summary.failed, "refused"),
+        (summary.held, "held for you"),
+        (summary.in_doubt, "being checked"),
+        (summary.retry, "to be sent again"),
+        (summary.pending, "not sent yet"),
+        (summary.skipped, "not to be announced"),
+        (summary.busy, "being sent"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, words)| format!("{count} {words}"))
+    .collect();
+    let mut text = match total {
+        0 => "Nothing is due.".to_owned(),
+        1 => format!("1 delivery: {}.", parts.join(", ")),
+        _ => format!("{total} deliveries: {}.", parts.join(", ")),
+    };
+    if out_of_scope > 0 {
+        let words = if out_of_scope == 1 {
+            "article is"
+        } else {
+            "articles are"
+        };
+        put!(text, " {out_of_scope} {words} out of scope.");
+    }
+    text
+}
+
+/// Writes how old the ledger's copy is.
+pub fn ledger_age(fetched_at: Option<Timestamp>, now: Timestamp) -> Option<String> {
+    let age = now.since(fetched_at?);
+    Some(format!(
+        "the ledger as it was {} ago; --fetch reads it anew",
+        crate::model::time::duration_text(age)
+    ))
+}
+
+/// Writes a count with its noun.
+pub fn number(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    }
+}

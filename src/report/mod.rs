@@ -1,0 +1,9 @@
+//! What people and programs are told: notices while a run works, the result at its end.
+//!
+//! Invariant: results go to standard output, everything else to standard error; nothing here decides anything.
+
+pub mod human;
+pub mod json;
+pub mod notices;
+pub mod rehearsal;
+pub mod terminal;
