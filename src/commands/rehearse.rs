@@ -362,7 +362,7 @@ fn count(
         let Some(url) = facts.urls.get(&delivery.id.item) else {
             continue;
         };
-        let count: usize = posts
+        let submitted: usize = posts
             .iter()
             .filter(|post| post.channel == delivery.id.channel)
             .filter(|post| {
@@ -373,6 +373,11 @@ fn count(
             .map(|post| post.times)
             .sum();
         let repeats_are_harmless = facts.kinds.get(&delivery.id.channel) == Some(&Kind::IndexNow);
+        let count = if repeats_are_harmless {
+            submitted.min(1)
+        } else {
+            submitted
+        };
         // What was settled before the rehearsal is not on the stand-ins.
         let due = delivery.standing == Standing::ByState
             && delivery.state != Some(State::Skipped)
@@ -380,13 +385,12 @@ fn count(
         if due && count == 0 {
             report.missing += 1;
         }
-        if count > 1 && !repeats_are_harmless {
-            report.duplicates += count - 1;
-        }
+        report.duplicates += count.saturating_sub(1);
         report.posts.push(PostCount {
             channel: delivery.id.channel.to_string(),
             item: delivery.id.item.to_string(),
             count,
+            submitted,
         });
     }
     report

@@ -153,7 +153,11 @@ fn put_articles<'a>(
             state_words(delivery.state, delivery.due_at, timezone)
         );
         if let Some(evidence) = delivery.evidence {
-            put!(text, ": {}", evidence_words(evidence));
+            put!(
+                text,
+                ": {}",
+                evidence_words(evidence, delivery.remote.as_ref())
+            );
         }
         let url = delivery
             .remote

@@ -60,8 +60,10 @@ pub struct PostCount {
     pub channel: String,
     /// The item id.
     pub item: String,
-    /// How many posts there are.
+    /// How many posts there are; a URL that search engines know counts once.
     pub count: usize,
+    /// How often the URL was submitted, where repeats are harmless; elsewhere the same as `count`.
+    pub submitted: usize,
 }
 
 /// Where the ledger was read from.

@@ -36,9 +36,12 @@ pub fn state_words(state: Option<State>, due_at: Option<Timestamp>, timezone: Tz
     }
 }
 
-/// Returns why `done` is believed, as people say it.
-pub const fn evidence_words(evidence: Evidence) -> &'static str {
+/// Returns why `done` is believed, as people say it. A service without receipts only accepts.
+pub const fn evidence_words(evidence: Evidence, remote: Option<&Remote>) -> &'static str {
     match evidence {
+        Evidence::Response if matches!(remote, Some(Remote { id: None, .. })) => {
+            "the service accepted it"
+        }
         Evidence::Response => "the service answered with its id",
         Evidence::ReadBack => "found on the account afterwards",
         Evidence::KeyReplay => "the repeat was answered with the first one's id",
@@ -75,9 +78,7 @@ pub fn line(notice: &Notice, timezone: Tz) -> (Tone, String) {
             };
             (
                 Tone::Plain,
-                format!(
-                    "{delivery}: {words}{since}; it is looked for before anything is sent again"
-                ),
+                format!("{delivery}: {words}{since}; that is settled before it is sent again"),
             )
         }
         Notice::Sending {
@@ -97,7 +98,7 @@ pub fn line(notice: &Notice, timezone: Tz) -> (Tone, String) {
             format!(
                 "{delivery}: posted{} ({})",
                 place(remote),
-                evidence_words(*evidence)
+                evidence_words(*evidence, Some(remote))
             ),
         ),
         Notice::Adopted { delivery, remote } => (
