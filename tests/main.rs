@@ -8,3 +8,5 @@ mod render;
 mod sandbox;
 mod simulation;
 mod source;
+mod git;
+mod ledger;

@@ -15,6 +15,8 @@ pub mod memory;
 mod message;
 mod repository;
 pub mod row;
+#[cfg(test)]
+mod row_tests;
 mod row_wire;
 pub mod standing;
 
