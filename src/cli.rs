@@ -52,6 +52,18 @@ pub enum Command {
     ///
     /// For a site with a history: nothing that is online now will be announced on the channels named (default: all).
     Baseline(BaselineArgs),
+    /// Let a delivery be sent for the first time, or let all new articles through a flood guard
+    Approve(ApproveArgs),
+    /// Say whether a held delivery is posted
+    Resolve(ResolveArgs),
+    /// Send once more what is held or was refused
+    Retry(DecisionArgs),
+    /// Announce once more what is done, as a new edition
+    Again(DecisionArgs),
+    /// Never announce this article on this channel
+    Skip(DecisionArgs),
+    /// Say that an article is known under an older address
+    Rename(RenameArgs),
 }
 
 /// What `plan` and `status` take.
@@ -111,6 +123,66 @@ pub struct BaselineArgs {
     /// What to show and how.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What `approve` takes.
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
+    /// The article: its id, its URL or its source file
+    #[arg(requires = "channel")]
+    pub item: Option<String>,
+    /// The channel
+    pub channel: Option<String>,
+    /// Let all new articles through on channels that were left out because there were too many
+    #[arg(long, conflicts_with = "item")]
+    pub all_new: bool,
+    /// With --all-new: only this channel; can be given several times
+    #[arg(
+        long = "channel",
+        value_name = "NAME",
+        requires = "all_new",
+        id = "only"
+    )]
+    pub only: Vec<String>,
+    /// Why, for the ledger
+    #[arg(long, value_name = "TEXT")]
+    pub why: Option<String>,
+}
+
+/// What `resolve` takes.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("fact").required(true)))]
+pub struct ResolveArgs {
+    /// It is posted, at this address
+    #[arg(long, value_name = "URL", group = "fact")]
+    pub posted: Option<String>,
+    /// It is not posted; the next run sends it once more
+    #[arg(long, group = "fact")]
+    pub not_posted: bool,
+    /// Which delivery.
+    #[command(flatten)]
+    pub decision: DecisionArgs,
+}
+
+/// Which delivery a decision is about.
+#[derive(Debug, Args)]
+pub struct DecisionArgs {
+    /// The article: its id, its URL or its source file
+    pub item: String,
+    /// The channel
+    pub channel: String,
+    /// Why, for the ledger
+    #[arg(long, value_name = "TEXT")]
+    pub why: Option<String>,
+}
+
+/// What `rename` takes.
+#[derive(Debug, Args)]
+pub struct RenameArgs {
+    /// The article as the ledger knows it: its id or its old URL
+    pub old: String,
+    /// The same article now: its id, its URL or its source file
+    pub new: String,
 }
 
 /// What to show and how.

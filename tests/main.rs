@@ -3,10 +3,10 @@
 mod channel;
 mod config;
 mod engine;
+mod git;
+mod ledger;
 mod render;
 #[cfg(test)]
 mod sandbox;
 mod simulation;
 mod source;
-mod git;
-mod ledger;

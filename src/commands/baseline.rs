@@ -7,22 +7,18 @@ use anyhow::anyhow;
 
 use crate::cli::{BaselineArgs, Format};
 use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
-use crate::ledger::git_store::GitStore;
-use crate::ledger::{Baseline, Batch, Header, PushReport, SCHEMA, Snapshot, Standing, Store as _};
+use crate::ledger::{Baseline, Header, Snapshot};
 use crate::model::item::ItemId;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
 use crate::plan::survey::{Selection, survey};
 use crate::report::terminal::Terminal;
 
-use super::world::{Place, World, seed};
-
-/// How often a commit is built anew when somebody else was first.
-const TRIES_MAX: u32 = 8;
+use super::commit::{Commit, commit};
+use super::world::{Place, World};
 
 /// Marks what is online as announced before.
 pub(super) fn baseline(
@@ -41,45 +37,30 @@ pub(super) fn baseline(
         .hinted("mend it first: what is not seen now can't be baselined"));
     }
     let mut store = world.store(environment, &clock)?;
-    let mut reason = String::new();
-    for _ in 0..TRIES_MAX {
-        let snapshot = store.read()?;
-        if let Standing::Rewound { reason }
-        | Standing::Foreign { reason }
-        | Standing::TooNew { reason } = &snapshot.standing
-        {
-            return Err(Failure::new(Exit::Ledger, anyhow!("{reason}")));
+    let mut added = Baseline::new();
+    drop(commit(&mut store, |snapshot| {
+        let now = clock.now();
+        let selection = world.selection(&arguments.output, Some(snapshot))?;
+        let (baseline, new) = extended(&world, snapshot, &selection, now);
+        let count: usize = new.values().map(BTreeSet::len).sum();
+        added = new;
+        if count == 0 {
+            return Ok(None);
         }
-        let selection = world.selection(&arguments.output, Some(&snapshot))?;
-        let (baseline, added) = extended(&world, &snapshot, &selection, clock.now());
-        if added.values().all(BTreeSet::is_empty) {
-            terminal.result(&told(&added, arguments.output.format));
-            return Ok(Exit::Proved);
+        let mut header = snapshot.header.clone().unwrap_or_else(Header::blank);
+        for channel in &world.config.channels {
+            header.channels.entry(channel.name().clone()).or_default();
         }
-        match push(
-            &mut store,
-            &world.config,
-            &snapshot,
-            baseline.clone(),
-            &added,
-            clock.now(),
-        )? {
-            Pushed::Landed => {
-                terminal.result(&told(&added, arguments.output.format));
-                return Ok(Exit::Proved);
-            }
-            Pushed::Again(why) => reason = why,
-        }
-        if store.read()?.baseline == baseline {
-            terminal.result(&told(&added, arguments.output.format));
-            return Ok(Exit::Proved);
-        }
-    }
-    Err(Failure::new(
-        Exit::Ledger,
-        anyhow!("the baseline could not be pushed: {reason}"),
-    )
-    .hinted("run the same command again"))
+        Ok(Some(Commit {
+            header: Some(header),
+            baseline: Some(baseline),
+            subject: Some(format!("ledger: baseline of {count} deliveries")),
+            at: now,
+            ..Commit::default()
+        }))
+    })?);
+    terminal.result(&told(&added, arguments.output.format));
+    Ok(Exit::Proved)
 }
 
 /// Returns the baseline with what is online and has no row, and what that adds.
@@ -122,55 +103,6 @@ fn extended(
         added.insert(name.clone(), new);
     }
     (baseline, added)
-}
-
-/// What one push of the baseline came to.
-enum Pushed {
-    Landed,
-    Again(String),
-}
-
-fn push(
-    store: &mut GitStore,
-    config: &Config,
-    snapshot: &Snapshot,
-    baseline: Baseline,
-    added: &Baseline,
-    now: Timestamp,
-) -> Result<Pushed, Failure> {
-    let mut header = match &snapshot.header {
-        Some(header) => header.clone(),
-        None => Header {
-            schema: SCHEMA,
-            least_reader: SCHEMA,
-            lineage: crate::model::ids::hex(&seed()?).chars().take(32).collect(),
-            repository: None,
-            witness_refused: false,
-            channels: BTreeMap::new(),
-        },
-    };
-    for channel in &config.channels {
-        header.channels.entry(channel.name().clone()).or_default();
-    }
-    let count: usize = added.values().map(BTreeSet::len).sum();
-    let report = store.push(&Batch {
-        base: snapshot.tip.clone(),
-        changes: Vec::new(),
-        header: Some(header),
-        baseline: Some(baseline),
-        at: now,
-        subject: Some(format!("ledger: baseline of {count} deliveries")),
-    });
-    match report {
-        PushReport::Landed { .. } => Ok(Pushed::Landed),
-        PushReport::Rejected { reason, .. } | PushReport::Unknown { reason, .. } => {
-            Ok(Pushed::Again(reason))
-        }
-        PushReport::Refused { reason, hint } => {
-            Err(Failure::new(Exit::Ledger, anyhow!("{reason}")).hinted(hint))
-        }
-        PushReport::NotBuilt { reason } => Err(Failure::new(Exit::Ledger, anyhow!("{reason}"))),
-    }
 }
 
 fn told(added: &Baseline, format: Format) -> String {

@@ -1,6 +1,8 @@
 //! One file per verb, and what they share.
 
 mod baseline;
+mod commit;
+mod decisions;
 mod example;
 mod plan;
 mod rehearse;
@@ -12,6 +14,8 @@ use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::report::terminal::Terminal;
+
+use self::decisions::Verb;
 
 /// Does what the command line says.
 pub fn dispatch(
@@ -33,5 +37,21 @@ pub fn dispatch(
         Command::Baseline(arguments) => {
             baseline::baseline(&place, &arguments, environment, terminal)
         }
+        Command::Approve(arguments) => {
+            decisions::approve(&place, &arguments, environment, terminal)
+        }
+        Command::Resolve(arguments) => {
+            decisions::resolve(&place, &arguments, environment, terminal)
+        }
+        Command::Retry(arguments) => {
+            decisions::one(&Verb::Retry, &place, &arguments, environment, terminal)
+        }
+        Command::Again(arguments) => {
+            decisions::one(&Verb::Again, &place, &arguments, environment, terminal)
+        }
+        Command::Skip(arguments) => {
+            decisions::one(&Verb::Skip, &place, &arguments, environment, terminal)
+        }
+        Command::Rename(arguments) => decisions::rename(&place, &arguments, environment, terminal),
     }
 }

@@ -137,17 +137,7 @@ impl World {
                 .iter()
                 .find(|channel| channel.name().as_str() == name);
             let Some(channel) = known else {
-                let names: Vec<_> = self
-                    .config
-                    .channels
-                    .iter()
-                    .map(|channel| channel.name().as_str())
-                    .collect();
-                return Err(Failure::new(
-                    Exit::Usage,
-                    anyhow!("there is no enabled channel `{name}`"),
-                )
-                .hinted(format!("the channels are {}", names.join(", "))));
+                return Err(self.no_channel(name));
             };
             selection.channels.insert(channel.name().clone());
         }
@@ -166,6 +156,18 @@ impl World {
             selection.items.insert(id);
         }
         Ok(selection)
+    }
+
+    /// Says that there is no such channel, and which there are.
+    pub(super) fn no_channel(&self, name: &str) -> Failure {
+        let names: Vec<_> = self
+            .config
+            .channels
+            .iter()
+            .map(|channel| channel.name().as_str())
+            .collect();
+        Failure::new(Exit::Usage, anyhow!("there is no enabled channel `{name}`"))
+            .hinted(format!("the channels are {}", names.join(", ")))
     }
 
     /// Returns the titles for headings, the ledger's where the article is not listed any more.

@@ -303,16 +303,8 @@ impl Core {
             return;
         };
         let before = snapshot.header.clone();
-        let blank = || Header {
-            schema: crate::ledger::SCHEMA,
-            least_reader: crate::ledger::SCHEMA,
-            lineage: String::new(),
-            repository: None,
-            witness_refused: false,
-            channels: BTreeMap::new(),
-        };
         let mut header = registered(
-            before.as_ref().unwrap_or(&blank()),
+            before.as_ref().unwrap_or(&Header::blank()),
             &self.setup.config,
             survey,
             snapshot,

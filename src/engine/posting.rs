@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::config::ChannelConfig;
 use crate::model::claim::Claim;
 use crate::model::delivery::{self, ClaimRecord, Record};
-use crate::model::ids::{Account, ChannelName, IdempotencyKey, LogicalAction};
+use crate::model::ids::{ChannelName, IdempotencyKey, LogicalAction};
 use crate::model::item::Item;
 use crate::model::notice::Notice;
 use crate::model::post::Post;
@@ -141,6 +141,7 @@ impl Core {
             compose(item, channel, limit, Stamp::Of(post))
                 .is_ok_and(|rendered| rendered.post == *post)
         };
+        let edition_floor = earlier.map_or(1, |record| record.edition);
         let earlier =
             earlier.and_then(|record| Some((record.edition, &record.claim.as_ref()?.post)));
         match (earlier, item, again) {
@@ -164,8 +165,9 @@ impl Core {
                 let stamp = Stamp::Fresh { now, entropy };
                 let rendered =
                     compose(item, channel, limit, stamp).map_err(|error| error.to_string())?;
+                // A changed rendering is another action than the one that surely failed.
                 let edition = earlier
-                    .map_or(1, |(edition, _)| edition + 1)
+                    .map_or(edition_floor, |(edition, _)| edition + 1)
                     .max(item.settings.edition);
                 Ok((rendered.post, edition))
             }
@@ -230,24 +232,7 @@ impl Core {
             .get(&id.channel)
             .and_then(|desk| desk.session())
             .map(|session| session.account.clone());
-        Some(row_of(item, id, account))
-    }
-}
-
-fn row_of(item: &Item, id: &DeliveryId, account: Option<Account>) -> Row {
-    Row {
-        item: id.item.clone(),
-        channel: id.channel.clone(),
-        account,
-        canonical_url: item.canonical_url.clone(),
-        guid: item.guid.clone(),
-        aliases: item.aliases.clone(),
-        title: item.title.clone(),
-        published: item.published,
-        source: item.source_file.clone(),
-        body: item.body_fingerprint(),
-        operations: std::collections::BTreeMap::new(),
-        unknown: serde_json::Map::new(),
+        Some(Row::blank(item, &id.channel, account))
     }
 }
 

@@ -121,11 +121,17 @@ impl Core {
                     .or_else(|| row.map(|row| row.canonical_url.clone()))?;
                 let published =
                     item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);
-                open.then(|| (surveyed.id.clone(), url, published, record.cloned()))
+                // A new edition is not the one before it.
+                let decided_at = record
+                    .filter(|record| record.edition > 1)
+                    .and_then(|record| record.by.as_ref())
+                    .map(|by| by.at);
+                let not_before = published.max(decided_at);
+                open.then(|| (surveyed.id.clone(), url, not_before, record.cloned()))
             })
             .collect();
-        for (id, url, published, record) in pending {
-            self.compare(now, &id, record.as_ref(), &seen(&posts, &url, published));
+        for (id, url, not_before, record) in pending {
+            self.compare(now, &id, record.as_ref(), &seen(&posts, &url, not_before));
         }
     }
 

@@ -76,6 +76,18 @@ struct WireChannel {
 }
 
 impl Header {
+    /// The header of a ledger that is not there yet; the store draws its lineage when it writes it.
+    pub const fn blank() -> Self {
+        Self {
+            schema: SCHEMA,
+            least_reader: SCHEMA,
+            lineage: String::new(),
+            repository: None,
+            witness_refused: false,
+            channels: BTreeMap::new(),
+        }
+    }
+
     /// Makes the header of a new ledger from 128 random bits.
     pub fn new(lineage: [u8; 16], repository: Option<String>) -> Self {
         Self {

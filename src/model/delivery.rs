@@ -291,15 +291,25 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// Not to be announced.
+    /// A person decided that it is not to be announced.
     Skipped {
-        /// Why.
-        reason: String,
-        /// When.
-        at: Timestamp,
+        /// Who decided.
+        by: Decision,
     },
     /// A person released it: one more attempt.
     Released {
+        /// Who decided.
+        by: Decision,
+    },
+    /// A person says that it is there.
+    Confirmed {
+        /// Where.
+        remote: Remote,
+        /// Who decided.
+        by: Decision,
+    },
+    /// A person wants what is done announced once more, as a new edition.
+    Again {
         /// Who decided.
         by: Decision,
     },
@@ -338,6 +348,8 @@ impl Event {
             Self::Held { .. } => "held",
             Self::Skipped { .. } => "skipped",
             Self::Released { .. } => "released",
+            Self::Confirmed { .. } => "confirmed",
+            Self::Again { .. } => "again",
         }
     }
 }
@@ -398,15 +410,18 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
         (None | Some(State::InDoubt | State::Retry), Event::Held { reason, at }) => {
             after.settle(State::Held, Some(reason), at);
         }
-        (None | Some(State::Retry), Event::Skipped { reason, at }) => {
-            after.settle(State::Skipped, Some(reason), at);
+        (None | Some(State::Retry | State::Held | State::Failed), Event::Skipped { by }) => {
+            after.decide(State::Skipped, by);
         }
-        (Some(State::Held | State::Failed), Event::Released { by }) => {
-            after.settle(State::Retry, None, by.at);
-            after.not_before = Some(by.at);
-            after.uncounted = after.attempt;
+        (
+            None | Some(State::InDoubt | State::Held | State::Failed | State::Skipped),
+            Event::Released { by },
+        ) => after.release(by),
+        (_, Event::Confirmed { remote, by }) => {
+            after.prove(remote, Evidence::Person, by.at);
             after.by = Some(by);
         }
+        (Some(State::Done), Event::Again { by }) => after.again(by),
         (
             _,
             Event::Claimed { .. }
@@ -417,7 +432,8 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
             | Event::Absent { .. }
             | Event::Held { .. }
             | Event::Skipped { .. }
-            | Event::Released { .. },
+            | Event::Released { .. }
+            | Event::Again { .. },
         ) => {
             return Err(IllegalMove {
                 state,
@@ -496,6 +512,37 @@ impl Record {
         self.settled_at = None;
         self.doubt_since = None;
         self.reason = None;
+        self.lookups.clear();
+    }
+
+    fn decide(&mut self, state: State, by: Decision) {
+        self.settle(state, by.why.clone(), by.at);
+        self.by = Some(by);
+    }
+
+    /// One more attempt, whatever the earlier ones counted.
+    fn release(&mut self, by: Decision) {
+        let at = by.at;
+        self.decide(State::Retry, by);
+        self.not_before = Some(at);
+        self.uncounted = self.attempt;
+    }
+
+    /// A new edition starts with a post, a key and attempts of its own; the receipts so far are kept.
+    fn again(&mut self, by: Decision) {
+        let earlier = self.remote.take().zip(self.evidence.take());
+        if let Some((remote, evidence)) = earlier {
+            let at = self.settled_at.unwrap_or(by.at);
+            self.receipts.push(LateReceipt {
+                remote,
+                at,
+                evidence,
+            });
+        }
+        self.release(by);
+        self.edition += 1;
+        self.claim = None;
+        self.frozen = false;
         self.lookups.clear();
     }
 

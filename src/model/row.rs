@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::delivery::{Operation, Record};
 use super::ids::{Account, ChannelName, Fingerprint};
-use super::item::ItemId;
+use super::item::{Item, ItemId};
 use super::time::Timestamp;
 
 /// One (item, channel) pair: the unit of state.
@@ -55,6 +55,24 @@ pub struct Row {
 }
 
 impl Row {
+    /// The row of a delivery to which nothing has happened.
+    pub fn blank(item: &Item, channel: &ChannelName, account: Option<Account>) -> Self {
+        Self {
+            item: item.id.clone(),
+            channel: channel.clone(),
+            account,
+            canonical_url: item.canonical_url.clone(),
+            guid: item.guid.clone(),
+            aliases: item.aliases.clone(),
+            title: item.title.clone(),
+            published: item.published,
+            source: item.source_file.clone(),
+            body: item.body_fingerprint(),
+            operations: BTreeMap::new(),
+            unknown: Map::new(),
+        }
+    }
+
     /// Returns which delivery this is.
     pub fn delivery_id(&self) -> DeliveryId {
         DeliveryId {

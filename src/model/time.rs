@@ -8,7 +8,7 @@ use chrono::{DateTime, SecondsFormat, TimeZone as _, Utc};
 /// A point in time, in whole milliseconds since the Unix epoch.
 ///
 /// The wire form is RFC 3339 in UTC with three fractional digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 /// The text is not an RFC 3339 timestamp.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{GitStore, objects_error};
 use crate::git::objects::{Durability, Objects};
+use crate::git::signature::{Role, person};
 use crate::ledger::{CommitId, Snapshot, StoreError};
 
 /// A ledger's file is never larger than this; a body of an article is the largest.
@@ -16,6 +17,12 @@ impl GitStore {
         let objects =
             Objects::open(directory, Durability::Scratch).map_err(|error| objects_error(&error))?;
         Ok(objects.top().to_owned())
+    }
+
+    /// Returns who decides, as git knows them.
+    pub fn who(&self) -> String {
+        let person = person(Role::Author, &self.options.environment, &self.settings);
+        format!("{} <{}>", person.name, person.email)
     }
 
     /// Whether the remote is GitHub, which recommends few pushes.

@@ -1,0 +1,94 @@
+//! Writing a decision down: read the tip, decide, push; and again if somebody else was first.
+
+use anyhow::anyhow;
+
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::ledger::git_store::GitStore;
+use crate::ledger::{Baseline, Batch, Change, Header, PushReport, Snapshot, Store as _};
+use crate::model::time::Timestamp;
+
+use super::decisions::check_standing;
+
+/// How often a commit is built anew when somebody else was first.
+const TRIES_MAX: u32 = 8;
+
+/// What a command wants to write.
+#[derive(Debug, Default)]
+pub(super) struct Commit {
+    /// Rows.
+    pub(super) changes: Vec<Change>,
+    /// A new `ledger.json`.
+    pub(super) header: Option<Header>,
+    /// A new `baseline.json`.
+    pub(super) baseline: Option<Baseline>,
+    /// The commit's subject, where no row changes.
+    pub(super) subject: Option<String>,
+    /// The commit's date.
+    pub(super) at: Timestamp,
+    /// What is printed when it is on the remote.
+    pub(super) told: String,
+}
+
+/// Lets `decide` look at the tip, and pushes what it wants. Returns what to print.
+///
+/// A push whose answer was lost is looked for at the tip: the same decision is not written twice.
+pub(super) fn commit(
+    store: &mut GitStore,
+    mut decide: impl FnMut(&Snapshot) -> Result<Option<Commit>, Failure>,
+) -> Result<String, Failure> {
+    let mut reason = String::new();
+    let mut pushed: Option<Commit> = None;
+    for _ in 0..TRIES_MAX {
+        let snapshot = store.read()?;
+        check_standing(&snapshot)?;
+        if let Some(pushed) = pushed.take().filter(|pushed| stands(pushed, &snapshot)) {
+            return Ok(pushed.told);
+        }
+        let Some(wanted) = decide(&snapshot)? else {
+            return Ok(String::new());
+        };
+        let report = store.push(&Batch {
+            base: snapshot.tip.clone(),
+            changes: wanted.changes.clone(),
+            header: wanted.header.clone(),
+            baseline: wanted.baseline.clone(),
+            at: wanted.at,
+            subject: wanted.subject.clone(),
+        });
+        match report {
+            PushReport::Landed { .. } => return Ok(wanted.told),
+            PushReport::Rejected { reason: why, .. } | PushReport::Unknown { reason: why, .. } => {
+                reason = why;
+                pushed = Some(wanted);
+            }
+            PushReport::Refused { reason, hint } => {
+                return Err(Failure::new(Exit::Ledger, anyhow!("{reason}")).hinted(hint));
+            }
+            PushReport::NotBuilt { reason } => {
+                return Err(Failure::new(Exit::Ledger, anyhow!("{reason}")));
+            }
+        }
+    }
+    Err(
+        Failure::new(Exit::Ledger, anyhow!("it could not be pushed: {reason}"))
+            .hinted("run the same command again"),
+    )
+}
+
+/// Whether everything that was to be written stands at the tip.
+fn stands(wanted: &Commit, snapshot: &Snapshot) -> bool {
+    let rows = wanted.changes.iter().all(|change| {
+        let stored = snapshot.rows.get(&change.row.delivery_id());
+        stored.is_some_and(|stored| stored.row == change.row)
+    });
+    let header = wanted.header.as_ref().is_none_or(|header| {
+        let stored = snapshot.header.as_ref();
+        stored.is_some_and(|stored| stored.channels == header.channels)
+    });
+    let baseline = wanted
+        .baseline
+        .as_ref()
+        .is_none_or(|baseline| snapshot.baseline == *baseline);
+    rows && header && baseline
+}
