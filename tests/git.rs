@@ -1,5 +1,10 @@
 //! git itself: what the program and the library do in real repositories.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail loudly, like the tests"
+)]
+
 pub(crate) mod http;
 pub(crate) mod sandbox;
 
@@ -103,10 +108,10 @@ fn a_remote_that_dies_in_the_middle_is_not_known() {
         old,
         new,
     }];
-    sandbox.hook(&remote, "pre-receive", "kill -9 $PPID");
+    Sandbox::hook(&remote, "pre-receive", "kill -9 $PPID");
     assert!(matches!(push(&git, &moves), Answer::Unknown(_)));
     std::fs::remove_file(remote.join("hooks/pre-receive")).unwrap();
-    sandbox.hook(&remote, "post-receive", "kill -9 $PPID");
+    Sandbox::hook(&remote, "post-receive", "kill -9 $PPID");
     // It landed, and the client saw an error all the same.
     assert!(matches!(push(&git, &moves), Answer::Unknown(_)));
     let listed = Remote::new(&git, "origin").list(&[MAIN]).unwrap();
@@ -118,7 +123,7 @@ fn hooks_of_the_user_do_not_run() {
     let sandbox = Sandbox::new();
     let remote = sandbox.remote();
     let site = sandbox.clone_of(remote.to_str().unwrap(), "site", &[]);
-    sandbox.hook(&site.join(".git"), "pre-push", "exit 1");
+    Sandbox::hook(&site.join(".git"), "pre-push", "exit 1");
     let (objects, git) = open(&sandbox, "site");
     let old = objects.reference(MAIN).unwrap();
     let new = commit(&objects, old, "ledger/a/x.json", "{}");

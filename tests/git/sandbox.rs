@@ -107,7 +107,7 @@ impl Sandbox {
     }
 
     /// Writes an executable hook into a repository.
-    pub(crate) fn hook(&self, repository: &Path, name: &str, script: &str) {
+    pub(crate) fn hook(repository: &Path, name: &str, script: &str) {
         let path = repository.join("hooks").join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();

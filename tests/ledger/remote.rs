@@ -51,9 +51,9 @@ fn a_claim_is_on_the_remote_and_nothing_of_the_users_has_moved() {
         sandbox.git(&site, &["status", "--porcelain"]),
         " M index.md"
     );
-    assert_snapshot!(sandbox.git(&remote, &["log", "-1", "--format=%an <%ae>%n%cI%n%B", "main"]), @r"
+    assert_snapshot!(sandbox.git(&remote, &["log", "-1", "--format=%an <%ae>%n%ct%n%B", "main"]), @r"
     sayonce <sayonce@localhost>
-    2026-11-29T10:00:00+00:00
+    1795946400
     ledger: news/2026/hello on mastodon: being sent (attempt 1) [skip ci]
 
     Item: news/2026/hello

@@ -136,7 +136,7 @@ fn a_protected_branch_refuses_in_its_own_words() {
     let (sandbox, mut store) = world();
     let bare = remote(&sandbox);
     let before = sandbox.git(&bare, &["for-each-ref"]);
-    sandbox.hook(
+    Sandbox::hook(
         &bare,
         "pre-receive",
         "echo 'error: GH006: Protected branch update failed for refs/heads/main.' >&2\n\
@@ -165,7 +165,7 @@ fn a_host_that_refuses_the_witness_has_a_ledger_without_one() {
     let sandbox = Sandbox::new();
     let bare = sandbox.remote();
     let site = sandbox.clone_of(bare.to_str().unwrap(), "site", &[]);
-    sandbox.hook(
+    Sandbox::hook(
         &bare,
         "update",
         "case $1 in refs/sayonce/*) echo \"not $1\" >&2; exit 1;; esac",
@@ -286,7 +286,7 @@ fn a_broken_header_or_baseline_stops_the_run() {
     for file in ["ledger.json", "baseline.json"] {
         let (sandbox, mut store) = world();
         edit(&sandbox, |ledger| {
-            std::fs::write(ledger.join(file), "{").unwrap()
+            std::fs::write(ledger.join(file), "{").unwrap();
         });
         let error = store.read().unwrap_err();
         assert!(
@@ -453,7 +453,7 @@ fn a_branch_of_its_own_that_is_protected_says_so() {
     let sandbox = Sandbox::new();
     let bare = sandbox.remote();
     let site = sandbox.clone_of(bare.to_str().unwrap(), "site", &[]);
-    sandbox.hook(&bare, "update", "case $1 in refs/heads/*) exit 1;; esac");
+    Sandbox::hook(&bare, "update", "case $1 in refs/heads/*) exit 1;; esac");
     let mut store = open(&site, own_branch(), sandbox.environment()).unwrap();
     let snapshot = store.read().unwrap();
     let PushReport::Refused { hint, .. } = store.push(&batch(&snapshot, &[claimed("news/a", 1)]))
