@@ -187,11 +187,12 @@ impl GitStore {
                     .reference(name)
                     .map_err(|error| objects_error(&error))
             };
+            // Another run in this repository may have taken our refs away meanwhile: what was listed is here now.
             if listed.tip.is_some() {
-                listed.tip = read(&fetched)?;
+                listed.tip = read(&fetched)?.or(listed.tip);
             }
             if listed.witness.is_some() {
-                listed.witness = read(FETCHED_WITNESS)?;
+                listed.witness = read(FETCHED_WITNESS)?.or(listed.witness);
             }
         }
         self.seen = listed.clone();
