@@ -1,10 +1,5 @@
 //! git itself: what the program and the library do in real repositories.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests fail loudly, like the tests"
-)]
-
 pub(crate) mod http;
 pub(crate) mod sandbox;
 
@@ -32,8 +27,8 @@ fn open(sandbox: &Sandbox, name: &str) -> (Objects, Git) {
 
 fn commit(objects: &Objects, base: Option<Oid>, path: &str, text: &str) -> Oid {
     let ada = Person {
-        name: "Ada".to_owned(),
-        email: "ada@blog.example".to_owned(),
+        name: "Site owner".to_owned(),
+        email: "owner@blog.example".to_owned(),
     };
     let blob = objects.write_blob(text.as_bytes()).unwrap();
     objects

@@ -1,12 +1,20 @@
 //! The integration tests, one module per part of the program.
 
+#[cfg(test)]
 mod channel;
+#[cfg(test)]
 mod config;
+#[cfg(test)]
 mod engine;
+#[cfg(test)]
 mod git;
+#[cfg(test)]
 mod ledger;
+#[cfg(test)]
 mod render;
 #[cfg(test)]
 mod sandbox;
+#[cfg(test)]
 mod simulation;
+#[cfg(test)]
 mod source;

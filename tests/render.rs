@@ -24,7 +24,7 @@ fn item(title: &str) -> Item {
         description: Some("What happened & why.".to_owned()),
         published: Some(Timestamp::parse("2026-11-01T08:00:00Z").expect("a time")),
         updated: None,
-        authors: vec!["Ada".to_owned(), "Ben".to_owned()],
+        authors: vec!["Site owner".to_owned(), "Ben".to_owned()],
         tags: vec!["rust".to_owned(), "static site".to_owned()],
         language: Some("en".to_owned()),
         image: None,
@@ -195,7 +195,7 @@ fn each_kind_has_its_fields() {
 #[test]
 fn templates_have_every_variable() {
     let all = "template = '''{{ title }}|{{ description }}|{{ tags | join(',') }}|{{ hashtags }}|{{ author }}|{{ authors | join(' and ') }}|{{ date }}|{{ language }}|{{ id }}|{{ url }}'''";
-    insta::assert_snapshot!(text(&item("T"), &channel("mastodon", all)), @"T|What happened & why.|rust,static site|#rust #StaticSite|Ada|Ada and Ben|2026-11-01|en|news/hello|https://blog.example/news/hello/");
+    insta::assert_snapshot!(text(&item("T"), &channel("mastodon", all)), @"T|What happened & why.|rust,static site|#rust #StaticSite|Site owner|Site owner and Ben|2026-11-01|en|news/hello|https://blog.example/news/hello/");
     let mut bare = item("T");
     bare.description = None;
     bare.tags.clear();

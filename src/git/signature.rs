@@ -131,10 +131,13 @@ mod tests {
         assert_eq!(check([], ""), [nobody, nobody]);
         let bot = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>";
         assert_eq!(check([("GITHUB_ACTIONS", "true")], ""), [bot, bot]);
-        let configured = "user.name\nOld\0user.name\nAda\0user.email\nada@blog.example\0";
+        let configured = "user.name\nOld\0user.name\nSite owner\0user.email\nowner@blog.example\0";
         assert_eq!(
             check([("GITHUB_ACTIONS", "true")], configured),
-            ["Ada <ada@blog.example>", "Ada <ada@blog.example>"]
+            [
+                "Site owner <owner@blog.example>",
+                "Site owner <owner@blog.example>"
+            ]
         );
         assert_eq!(
             check(
@@ -142,9 +145,9 @@ mod tests {
                     ("GIT_AUTHOR_NAME", "Bo\n<b>"),
                     ("GIT_AUTHOR_EMAIL", "bo@blog.example")
                 ],
-                "user.name\nAda\0user.email\nada@blog.example\0committer.name\nCo\0"
+                "user.name\nSite owner\0user.email\nowner@blog.example\0committer.name\nCo\0"
             ),
-            ["Bob <bo@blog.example>", "Co <ada@blog.example>"]
+            ["Bob <bo@blog.example>", "Co <owner@blog.example>"]
         );
     }
 

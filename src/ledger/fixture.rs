@@ -143,8 +143,12 @@ pub(crate) fn held() -> Event {
 
 pub(crate) fn skipped() -> Event {
     Event::Skipped {
-        reason: "not for here".to_owned(),
-        at: start(),
+        by: Decision {
+            who: "editor".to_owned(),
+            at: start(),
+            verb: "skip".to_owned(),
+            why: Some("not for here".to_owned()),
+        },
     }
 }
 

@@ -1,10 +1,5 @@
 //! The channels against scripted servers: what they send, and what they make of each answer.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the helpers of tests may panic as the tests do"
-)]
-
 mod bluesky;
 mod devto;
 mod fetch;

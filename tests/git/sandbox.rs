@@ -54,7 +54,12 @@ impl Sandbox {
     )]
     pub(crate) fn try_git(&self, directory: &Path, arguments: &[&str]) -> (bool, String, String) {
         let output = Command::new("git")
-            .args(["-c", "user.name=Ada", "-c", "user.email=ada@blog.example"])
+            .args([
+                "-c",
+                "user.name=Site owner",
+                "-c",
+                "user.email=owner@blog.example",
+            ])
             .args([
                 "-c",
                 "init.defaultBranch=main",

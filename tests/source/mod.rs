@@ -1,10 +1,5 @@
 //! What the sources of a site become: items, and plain words about everything that becomes none.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the test fails, which is what it is for"
-)]
-
 mod feeds;
 mod front_matter;
 mod pages;
