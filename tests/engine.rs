@@ -360,6 +360,27 @@ fn a_first_run_that_would_flood_a_channel_is_left_out_and_the_others_go_on() {
     );
 }
 
+#[test]
+fn an_article_whose_page_is_not_online_yet_waits_for_it() {
+    let config = MASTODON.replace("feed =", "wait_live = \"10m\"\nfeed =");
+    let mut world = World::new(&config, 1);
+    let online_at = world.now.plus(Duration::from_mins(2));
+    world.offline_until = Some(online_at);
+    let ending = world.run();
+    assert_eq!(ending.exit, Exit::Proved);
+    assert!(world.now > online_at);
+    world.assert_exactly_once();
+    let mut world = World::new(&config, 1);
+    world.offline_until = Some(world.now.plus(Duration::from_hours(1)));
+    let ending = world.run();
+    assert_eq!(ending.exit, Exit::WorkRemains);
+    assert_eq!(
+        ending.deliveries[0].reason.as_deref(),
+        Some("its page is not online yet: HTTP 404")
+    );
+    assert_eq!(world.service("mastodon").writes, 0);
+}
+
 /// What matters of an ending, for messages.
 fn told(ending: &Ending) -> Vec<String> {
     let deliveries = ending.deliveries.iter().map(|delivery| {

@@ -10,7 +10,7 @@ use crate::cli::{Format, RunArgs};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::core::Core;
-use crate::engine::driver::{Line, Taken, drive};
+use crate::engine::driver::{Hands, Line, Taken, drive};
 use crate::engine::ending::Ending;
 use crate::engine::setup::{Limits, Setup};
 use crate::environment::Environment;
@@ -25,7 +25,7 @@ use crate::plan::survey::Selection;
 use crate::report::terminal::Terminal;
 use crate::report::{human, json};
 
-use super::world::{Place, World, deadline, run_id, seed};
+use super::world::{Fetcher, Place, World, deadline, run_id, seed};
 
 /// What the two pushes around a send may take, when a deadline is kept.
 const PUSH_ALLOWANCE: Duration = Duration::from_secs(10);
@@ -140,14 +140,14 @@ impl Job {
             )));
         }
         let core = Core::new(Arc::new(setup), seed()?);
-        Ok(drive(
-            core,
-            Box::new(store),
+        let hands = Hands {
+            store: Box::new(store),
             channels,
-            &clock,
-            line,
-            &mut |notice| terminal.tell(notice),
-        ))
+            scout: Box::new(Fetcher::new(&clock)),
+        };
+        Ok(drive(core, hands, &clock, line, &mut |notice| {
+            terminal.tell(notice);
+        }))
     }
 }
 

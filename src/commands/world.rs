@@ -11,6 +11,7 @@ use crate::channel::http::HttpFetch;
 use crate::cli::OutputArgs;
 use crate::clock::Clock;
 use crate::config::{Config, LedgerConfig};
+use crate::engine::liveness::Scout;
 use crate::engine::setup::Announce;
 use crate::environment::Environment;
 use crate::error::Failure;
@@ -80,7 +81,7 @@ impl World {
             .iter()
             .map(|channel| channel.name().clone())
             .collect();
-        let fetch = Fetcher(HttpFetch::new(Arc::clone(clock)));
+        let fetch = Fetcher::new(clock);
         let (catalog, announce) =
             match source::load(&config.site, &names, &top, clock.now(), &fetch) {
                 Ok(catalog) if config.site.enabled => (catalog, Announce::New),
@@ -196,8 +197,20 @@ pub(super) fn is_top(store: &GitStore, directory: &Path) -> bool {
     same.is_some_and(|(top, directory)| top == directory)
 }
 
-/// Fetches sources that are given as URLs.
-struct Fetcher(HttpFetch);
+/// Fetches sources that are given as URLs, and looks whether pages are online.
+pub(super) struct Fetcher(HttpFetch);
+
+impl Fetcher {
+    pub(super) fn new(clock: &Arc<dyn Clock>) -> Self {
+        Self(HttpFetch::new(Arc::clone(clock)))
+    }
+}
+
+impl Scout for Fetcher {
+    fn check(&mut self, url: &str) -> Result<(), String> {
+        source::check_live(url, self)
+    }
+}
 
 impl source::Fetch for Fetcher {
     fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {

@@ -3,6 +3,7 @@
 use crate::ledger::{Batch, CommitId, PushReport, Snapshot};
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::{ChannelName, Token};
+use crate::model::item::ItemId;
 use crate::model::notice::Notice;
 use crate::model::outcome::{Listing, Lookup, Opening, Outcome};
 use crate::model::row::{DeliveryId, Row};
@@ -53,6 +54,8 @@ pub enum Event {
         /// What it says.
         lookup: Lookup,
     },
+    /// A page was looked at: live, or why not.
+    Checked(ItemId, Result<(), String>),
     /// A signal: start nothing new, save what is known, leave.
     Stop,
 }
@@ -76,6 +79,8 @@ pub enum Action {
     Send(ChannelName, Vec<PushedClaim>),
     /// Look for a claim's post.
     Look(ChannelName, Claim),
+    /// Look whether an article's page is online.
+    CheckLive(ItemId, String),
     /// Tell people.
     Tell(Notice),
 }

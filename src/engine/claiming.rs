@@ -445,12 +445,15 @@ impl Core {
         }
         let batch = channel.kind().traits().batch_max.min(allowed);
         let doubtful = self.is_in_doubt(channel);
-        for (id, again) in due
-            .into_iter()
-            .filter(|(_, again)| !doubtful || *again == Again::Frozen)
-            .take(batch)
-        {
-            self.claim_one(now, channel, id, again);
+        let mut claimed = 0;
+        for (id, again) in due {
+            if doubtful && again != Again::Frozen {
+                continue;
+            }
+            if claimed < batch && self.is_live(now, &id.item, again) {
+                self.claim_one(now, channel, id, again);
+                claimed += 1;
+            }
         }
     }
 

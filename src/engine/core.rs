@@ -12,6 +12,7 @@ use crate::ledger::{Baseline, Header, PushReport, Snapshot, Standing};
 use crate::model::claim::{Landing, PushedClaim};
 use crate::model::delivery::{self, Counts, Record, State};
 use crate::model::ids::ChannelName;
+use crate::model::item::ItemId;
 use crate::model::notice::Notice;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -20,6 +21,7 @@ use crate::plan::survey::{Survey, registered, survey};
 use super::action::{Action, Event};
 use super::desk::{Desk, Phase};
 use super::entropy::Entropy;
+use super::liveness::Liveness;
 use super::outbox::{Errand, Landed, Outbox, Sort};
 use super::saving::Journal;
 use super::setup::Setup;
@@ -36,6 +38,8 @@ pub struct Core {
     pub(super) survey: Option<Survey>,
     pub(super) desks: BTreeMap<ChannelName, Desk>,
     pub(super) claims_made: usize,
+    /// Which pages are online.
+    pub(super) liveness: BTreeMap<ItemId, Liveness>,
     pub(super) actions: Vec<Action>,
     /// The next moments at which something can be done, with what it is.
     pub(super) wakes: Vec<(Timestamp, String)>,
@@ -79,6 +83,7 @@ impl Core {
             survey: None,
             desks,
             claims_made: 0,
+            liveness: BTreeMap::new(),
             actions: Vec::new(),
             wakes: Vec::new(),
             skewed: None,
@@ -121,6 +126,7 @@ impl Core {
                 began_at,
                 lookup,
             } => self.looked(now, &delivery, began_at, lookup),
+            Event::Checked(item, result) => self.checked(now, item, result),
         }
         self.advance(now);
         std::mem::take(&mut self.actions)
@@ -410,6 +416,7 @@ impl Core {
         self.desks
             .values()
             .any(|desk| desk.is_working || !desk.ready.is_empty())
+            || self.is_scouting()
             || self
                 .wakes
                 .iter()
@@ -433,7 +440,9 @@ impl Core {
 
     /// Whether nothing is under way, so that time passes only by waiting.
     pub fn is_waiting(&self) -> bool {
-        self.outbox.is_idle() && self.desks.values().all(|desk| !desk.is_working)
+        self.outbox.is_idle()
+            && !self.is_scouting()
+            && self.desks.values().all(|desk| !desk.is_working)
     }
 
     /// Whether there is time for one more claim: send, answer and two pushes.

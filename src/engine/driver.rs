@@ -15,6 +15,7 @@ use crate::model::time::Timestamp;
 use super::action::{Action, Event};
 use super::core::Core;
 use super::ending::Ending;
+use super::liveness::Scout;
 use super::worker::Crew;
 
 /// Longest time between two looks at the clock: a timer stops while a laptop sleeps, the wall clock does not.
@@ -69,17 +70,35 @@ pub struct Taken {
     pub waited: Duration,
 }
 
+/// What a run acts with.
+pub struct Hands {
+    /// The ledger.
+    pub store: Box<dyn Store>,
+    /// The services.
+    pub channels: BTreeMap<ChannelName, Box<dyn Channel>>,
+    /// Looks whether pages are online.
+    pub scout: Box<dyn Scout>,
+}
+
+impl std::fmt::Debug for Hands {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Hands")
+            .field("channels", &self.channels.keys())
+            .finish_non_exhaustive()
+    }
+}
+
 /// Runs `core` to its end.
 pub fn drive(
     mut core: Core,
-    store: Box<dyn Store>,
-    channels: BTreeMap<ChannelName, Box<dyn Channel>>,
+    hands: Hands,
     clock: &Arc<dyn Clock>,
     line: Line,
     tell: &mut dyn FnMut(&Notice),
 ) -> (Ending, Taken) {
     let Line { sender, receiver } = line;
-    let crew = Crew::start(store, channels, clock, &sender);
+    let crew = Crew::start(hands, clock, &sender);
     let started = clock.elapsed();
     let mut waited = Duration::ZERO;
     let mut told_until = None;
@@ -95,7 +114,8 @@ pub fn drive(
                 | Action::Open(_)
                 | Action::List(..)
                 | Action::Send(..)
-                | Action::Look(..) => crew.hand(action),
+                | Action::Look(..)
+                | Action::CheckLive(..) => crew.hand(action),
             }
         }
         let now = clock.now();

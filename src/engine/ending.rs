@@ -7,7 +7,7 @@ use crate::model::delivery::State;
 use crate::model::ids::ChannelName;
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
-use crate::plan::outlook::{Outlook, Standing, outlook};
+use crate::plan::outlook::{Aside, Outlook, Standing, outlook};
 use crate::plan::survey::KeptBack;
 
 use super::core::Core;
@@ -154,13 +154,21 @@ impl Core {
                     .find(|channel| *channel.name() == surveyed.id.channel)?;
                 let desk = self.desks.get(channel.name());
                 let unsendable = desk.and_then(|desk| desk.unsendable.get(&surveyed.id));
+                let not_live = self
+                    .not_live(&surveyed.id.item)
+                    .filter(|_| self.outbox.row(&surveyed.id).is_none());
+                let aside = match (unsendable, &not_live) {
+                    (Some(reason), _) => Some(Aside::Unsendable(reason)),
+                    (None, Some(reason)) => Some(Aside::NotYet(reason)),
+                    (None, None) => None,
+                };
                 Some(outlook(
                     surveyed,
                     self.outbox.row(&surveyed.id),
                     survey.items.get(&surveyed.id.item),
                     channel,
                     self.text_limit(channel.name()),
-                    unsendable.map(String::as_str),
+                    aside,
                     now,
                 ))
             })

@@ -18,6 +18,7 @@ mod desk;
 pub mod driver;
 pub mod ending;
 mod entropy;
+pub mod liveness;
 mod matching;
 mod outbox;
 mod posting;

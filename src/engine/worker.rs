@@ -14,6 +14,8 @@ use crate::model::outcome::{Listing, Lookup, Opening, Outcome, Trouble};
 use crate::model::row::DeliveryId;
 
 use super::action::{Action, Event};
+use super::driver::Hands;
+use super::liveness::Scout;
 
 /// A fault of ours in an adapter says nothing about what the service did.
 const PANICKED: &str = "the adapter failed on the answer (a fault of this program)";
@@ -22,19 +24,23 @@ const PANICKED: &str = "the adapter failed on the answer (a fault of this progra
 #[derive(Debug)]
 pub(super) struct Crew {
     committer: Sender<Action>,
+    scout: Sender<Action>,
     workers: BTreeMap<ChannelName, Sender<Action>>,
 }
 
 impl Crew {
-    pub(super) fn start(
-        store: Box<dyn Store>,
-        channels: BTreeMap<ChannelName, Box<dyn Channel>>,
-        clock: &Arc<dyn Clock>,
-        events: &Sender<Event>,
-    ) -> Self {
+    pub(super) fn start(hands: Hands, clock: &Arc<dyn Clock>, events: &Sender<Event>) -> Self {
+        let Hands {
+            store,
+            channels,
+            scout,
+        } = hands;
         let (committer, jobs) = channel();
         let answers = events.clone();
         drop(thread::spawn(move || commit(store, &jobs, &answers)));
+        let (scouting, jobs) = channel();
+        let answers = events.clone();
+        drop(thread::spawn(move || look_around(scout, &jobs, &answers)));
         let workers = channels
             .into_iter()
             .map(|(name, service)| {
@@ -46,7 +52,11 @@ impl Crew {
                 (name, worker)
             })
             .collect();
-        Self { committer, workers }
+        Self {
+            committer,
+            scout: scouting,
+            workers,
+        }
     }
 
     /// Hands an action to the thread that does it. An action for a thread that is gone is lost; its panic was told.
@@ -59,6 +69,7 @@ impl Crew {
             | Action::List(name, _)
             | Action::Send(name, _)
             | Action::Look(name, _) => self.workers.get(name),
+            Action::CheckLive(..) => Some(&self.scout),
             Action::Tell(_) => None,
         };
         if let Some(thread) = thread {
@@ -82,10 +93,22 @@ fn commit(mut store: Box<dyn Store>, jobs: &Receiver<Action>, events: &Sender<Ev
             | Action::List(..)
             | Action::Send(..)
             | Action::Look(..)
+            | Action::CheckLive(..)
             | Action::Tell(_) => continue,
         };
         if events.send(event).is_err() {
             return;
+        }
+    }
+}
+
+fn look_around(mut scout: Box<dyn Scout>, jobs: &Receiver<Action>, events: &Sender<Event>) {
+    for job in jobs {
+        if let Action::CheckLive(item, url) = job {
+            let result = guarded(|| scout.check(&url)).unwrap_or_else(|| Err(PANICKED.to_owned()));
+            if events.send(Event::Checked(item, result)).is_err() {
+                return;
+            }
         }
     }
 }
@@ -137,6 +160,7 @@ fn serve(
             | Action::Push(_)
             | Action::PushAgain(_)
             | Action::Journal(_)
+            | Action::CheckLive(..)
             | Action::Tell(_) => continue,
         };
         if events.send(event).is_err() {

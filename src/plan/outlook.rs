@@ -60,16 +60,25 @@ pub enum Standing {
     NeedsPerson,
 }
 
+/// What a run learned of a delivery that stands in no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aside<'a> {
+    /// It can't be sent as it is.
+    Unsendable(&'a str),
+    /// Not now.
+    NotYet(&'a str),
+}
+
 /// Returns what people are told of a delivery.
 ///
-/// `unsendable`: why this run could not send it, if it tried.
+/// `aside`: what this run learned of it that stands in no row.
 pub fn outlook(
     surveyed: &Surveyed,
     row: Option<&Row>,
     item: Option<&Item>,
     channel: &ChannelConfig,
     text_limit: Option<usize>,
-    unsendable: Option<&str>,
+    aside: Option<Aside<'_>>,
     now: Timestamp,
 ) -> Outlook {
     let record = row.and_then(Row::publish);
@@ -119,9 +128,13 @@ pub fn outlook(
         }
         Verdict::InPlay | Verdict::Withdrawn => describe(&mut outlook, record, item, channel, now),
     }
-    if let Some(reason) = unsendable {
-        outlook.reason = Some(reason.to_owned());
-        outlook.standing = Standing::NeedsPerson;
+    match aside {
+        Some(Aside::Unsendable(reason)) => {
+            outlook.reason = Some(reason.to_owned());
+            outlook.standing = Standing::NeedsPerson;
+        }
+        Some(Aside::NotYet(reason)) => outlook.reason = Some(reason.to_owned()),
+        None => {}
     }
     outlook
 }

@@ -31,6 +31,7 @@ use std::path::Path;
 use url::Url;
 
 use crate::config::Site;
+use crate::model::address::same_address;
 use crate::model::ids::ChannelName;
 use crate::model::item::Item;
 use crate::model::time::Timestamp;
@@ -66,6 +67,19 @@ pub struct NoNetwork;
 impl Fetch for NoNetwork {
     fn fetch(&self, _url: &str) -> Result<Vec<u8>, String> {
         Err("this command does not use the network".to_owned())
+    }
+}
+
+/// Tells whether an article's page is live: it is there, and its canonical link, if it has one, is the article's own
+/// address. Says in plain words why not.
+pub fn check_live(canonical_url: &str, fetch: &dyn Fetch) -> Result<(), String> {
+    let html = fetch.fetch(canonical_url)?;
+    let base = Url::parse(canonical_url).map_err(|error| error.to_string())?;
+    match page::canonical_link(&html, &base) {
+        Some(link) if !same_address(&link, canonical_url) => Err(format!(
+            "{canonical_url} shows another page: its canonical link is {link}"
+        )),
+        Some(_) | None => Ok(()),
     }
 }
 

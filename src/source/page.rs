@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use chrono_tz::Tz;
@@ -187,6 +187,12 @@ pub(super) fn absolute(link: &str, base: &Url) -> Option<String> {
     })
 }
 
+/// Returns the canonical link of a page's HTML, made absolute.
+pub(super) fn canonical_link(mut html: &[u8], base: &Url) -> Option<String> {
+    let link = read_head(&mut html)?.canonical?;
+    absolute(&link, base)
+}
+
 /// The head's values; the first of each counts.
 #[derive(Debug, Default)]
 struct RawHead {
@@ -231,7 +237,7 @@ impl RawHead {
     }
 }
 
-fn read_head(file: &mut File) -> Option<RawHead> {
+fn read_head(file: &mut impl Read) -> Option<RawHead> {
     let head = RefCell::new(RawHead::default());
     let title = RefCell::new(String::new());
     let settings = Settings::new()

@@ -40,6 +40,8 @@ pub(crate) struct World {
     pub(crate) remote: Remote,
     pub(crate) services: BTreeMap<ChannelName, Service>,
     pub(crate) limits: Limits,
+    /// The site's pages answer 404 before this.
+    pub(crate) offline_until: Option<Timestamp>,
     pub(crate) runs_started: u32,
 }
 
@@ -89,6 +91,7 @@ impl World {
             remote: Remote::default(),
             services,
             limits,
+            offline_until: None,
             runs_started: 0,
         }
     }
@@ -277,6 +280,16 @@ impl World {
                         began_at: now,
                         lookup,
                     },
+                )
+            }
+            Action::CheckLive(item, _) => {
+                let result = match self.offline_until {
+                    Some(until) if now < until => Err("HTTP 404".to_owned()),
+                    Some(_) | None => Ok(()),
+                };
+                (
+                    now.plus(Duration::from_millis(50)),
+                    Event::Checked(item, result),
                 )
             }
             Action::Tell(_) => return None,
