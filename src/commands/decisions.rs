@@ -20,7 +20,8 @@ use crate::model::item::ItemId;
 use crate::model::outcome::Remote;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
-use crate::plan::survey::{KeptBack, Selection, Survey, survey};
+use crate::plan::guard::KeptBack;
+use crate::plan::survey::{Selection, Survey, survey};
 use crate::report::terminal::Terminal;
 
 use super::commit::{Commit, commit};

@@ -130,7 +130,6 @@ impl Job {
             run: run_id(environment)?,
             limits,
             unavailable,
-            announce: world.announce,
             journal,
         };
         let line = Line::new();

@@ -12,7 +12,6 @@ use crate::cli::OutputArgs;
 use crate::clock::Clock;
 use crate::config::{Config, LedgerConfig};
 use crate::engine::liveness::Scout;
-use crate::engine::setup::Announce;
 use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
@@ -21,7 +20,7 @@ use crate::ledger::git_store::{GitStore, GitStoreOptions};
 use crate::model::ids::{ChannelName, RunId};
 use crate::model::item::ItemId;
 use crate::model::time::Timestamp;
-use crate::plan::survey::Selection;
+use crate::plan::survey::{Announce, Selection};
 use crate::report::human::Titles;
 use crate::source::{self, Catalog};
 
@@ -130,7 +129,10 @@ impl World {
         arguments: &OutputArgs,
         snapshot: Option<&Snapshot>,
     ) -> Result<Selection, Failure> {
-        let mut selection = Selection::default();
+        let mut selection = Selection {
+            announce: self.announce,
+            ..Selection::default()
+        };
         for name in &arguments.channels {
             let known = self
                 .config

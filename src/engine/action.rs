@@ -71,6 +71,8 @@ pub enum Action {
     PushAgain(CommitId),
     /// Write rows to this machine's disk.
     Journal(Vec<Row>),
+    /// Remove from the journal what is on the remote.
+    ForgetJournal(Vec<Row>),
     /// Open a channel.
     Open(ChannelName),
     /// Read the account's recent posts, back to a moment.

@@ -22,6 +22,15 @@ pub fn backoff(failures: u32) -> Duration {
         .unwrap_or(Duration::ZERO)
 }
 
+/// Returns the wait after losing `races` in a row for the ledger's tip; `entropy` spreads the losers.
+pub(crate) fn race_jitter(races: u32, entropy: u64) -> Duration {
+    let ceiling = 50_u64.saturating_mul(2_u64.saturating_pow(races.min(RACES_MAX)));
+    Duration::from_millis(entropy % ceiling.max(1))
+}
+
+/// Races lost in a row beyond which the waits stay as they are, about 13 s at most.
+pub(crate) const RACES_MAX: u32 = 8;
+
 /// Returns the wait before the ledger's remote is tried again; short, because results wait for it.
 pub(crate) fn remote_backoff(failures: u32) -> Duration {
     let doubled = 2_u64.saturating_pow(failures.saturating_sub(1).min(5));

@@ -11,17 +11,21 @@ use crate::model::delivery::{self, Counts, Record, State};
 use crate::model::ids::ChannelName;
 use crate::model::notice::Notice;
 use crate::model::row::{DeliveryId, Row};
-use crate::model::time::Timestamp;
+use crate::model::time::{Timestamp, duration_text};
 use crate::plan::decide::{Again, Step, decide};
-use crate::plan::survey::{Surveyed, Verdict};
+use crate::plan::survey::{Announce, Surveyed, Verdict};
+
+use crate::render::{Stamp, compose};
 
 use super::action::Action;
+use super::backoff::backoff;
 use super::core::Core;
-use super::desk::Phase;
+use super::desk::{Desk, Phase};
 use super::outbox::Sort;
 use super::posting::claim_of;
-use super::setup::Announce;
 
+/// Claims in a row that came too late to be sent, after which a channel is closed for the run.
+const LATE_MAX: u32 = 3;
 /// How far before the oldest article due the account's list is read, for clocks and dates without a time.
 const LIST_MARGIN: Duration = Duration::from_hours(24);
 
@@ -43,17 +47,15 @@ impl Core {
         };
         let busy = desk.is_working || !desk.ready.is_empty();
         let steps = self.steps(now, channel);
+        if busy || self.is_stopping() {
+            return;
+        }
         self.settle_by_itself(now, channel, &steps);
-        if busy || self.is_stopping() || self.closed(name) {
+        if self.closed(name) {
             return;
         }
         self.note_wakes(&steps);
-        if let Some(until) = self
-            .desks
-            .get(name)
-            .and_then(|desk| desk.not_before)
-            .filter(|until| *until > now)
-        {
+        if let Some(until) = self.rests_until(name).filter(|until| *until > now) {
             if steps.iter().any(|(_, step)| needs_service(step)) {
                 self.wakes.push((
                     until,
@@ -65,16 +67,27 @@ impl Core {
         if steps.iter().any(|(id, step)| self.wants_open(id, step)) && !self.open(now, channel) {
             return;
         }
-        if self.look(channel, &steps) {
+        if self.look(now, channel, &steps) {
             return;
         }
         self.claim(now, channel, &steps);
     }
 
+    /// A pause that the service asked for, in this run or in one before, or that follows a failure.
+    fn rests_until(&self, name: &ChannelName) -> Option<Timestamp> {
+        let header = self
+            .outbox
+            .snapshot()
+            .and_then(|snapshot| snapshot.header.as_ref());
+        let recorded = header
+            .and_then(|header| header.channels.get(name))
+            .and_then(|known| known.not_before);
+        let own = self.desks.get(name).and_then(|desk| desk.not_before);
+        own.max(recorded)
+    }
+
     fn closed(&self, name: &ChannelName) -> bool {
-        self.desks
-            .get(name)
-            .is_none_or(super::desk::Desk::is_closed)
+        self.desks.get(name).is_none_or(Desk::is_closed)
     }
 
     /// Sends what is on the remote, or gives it back if its send window is over.
@@ -101,24 +114,51 @@ impl Core {
                 .push(Action::Send(channel.name().clone(), sendable));
         }
         for pushed in late {
-            let claim = pushed.claim();
-            let reason = if stopping {
-                "the run was stopped before it was sent"
-            } else {
-                "its send window was over before it could be sent"
-            };
-            let event = delivery::Event::Deferred {
-                reason: reason.to_owned(),
-                not_before: now,
-                counts: Counts::Nothing,
-                at: now,
-            };
-            self.record(
-                &delivery_of(claim),
-                vec![event],
-                Sort::Outcome(claim.token.clone()),
-                true,
+            self.give_back(now, channel, pushed.claim(), stopping);
+        }
+    }
+
+    /// Records that a claim was not sent.
+    fn give_back(
+        &mut self,
+        now: Timestamp,
+        channel: &ChannelConfig,
+        claim: &Claim,
+        stopping: bool,
+    ) {
+        let Some(desk) = self.desks.get_mut(channel.name()) else {
+            return;
+        };
+        let (reason, wait) = if stopping {
+            ("the run was stopped before it was sent", Duration::ZERO)
+        } else {
+            desk.late += 1;
+            (
+                "its send window was over before it could be sent",
+                backoff(desk.late),
+            )
+        };
+        let late = desk.late;
+        let event = delivery::Event::Deferred {
+            reason: reason.to_owned(),
+            not_before: now.plus(wait),
+            counts: Counts::Nothing,
+            at: now,
+        };
+        self.record(
+            &delivery_of(claim),
+            vec![event],
+            Sort::Outcome(claim.token.clone()),
+            true,
+        );
+        if late >= LATE_MAX && !stopping {
+            let reason = format!(
+                "{}: {LATE_MAX} claims in a row reached the ledger's remote only after `send_window` ({}) was over; \
+                 raise it",
+                channel.name(),
+                duration_text(channel.rules.send_window)
             );
+            self.close(channel.name(), reason, Exit::WorkRemains);
         }
     }
 
@@ -144,31 +184,42 @@ impl Core {
         channel: &ChannelConfig,
         surveyed: &Surveyed,
     ) -> Option<Step> {
-        let record = self.outbox.row(&surveyed.id).and_then(Row::publish);
+        let row = self.outbox.row(&surveyed.id);
+        let record = row.and_then(Row::publish);
         let item = self
             .survey
             .as_ref()
             .and_then(|survey| survey.items.get(&surveyed.id.item));
         let readable = channel.kind().traits().readable;
+        if self.is_of_another_account(&surveyed.id) {
+            return None;
+        }
         let step = decide(record, item, &channel.rules, readable, now);
+        let is_new = record.is_none();
+        let unsendable = self
+            .desks
+            .get(channel.name())
+            .is_some_and(|desk| desk.unsendable.contains_key(&surveyed.id));
         match (&surveyed.verdict, step) {
             (Verdict::InPlay, Step::Send { .. })
-                if record.is_none() && self.setup.announce == Announce::NothingNew =>
+                if is_new && self.setup.selection.announce == Announce::NothingNew =>
             {
                 None
             }
-            (Verdict::InPlay, Step::Send { .. })
-                if self
-                    .desks
-                    .get(channel.name())
-                    .is_some_and(|desk| desk.unsendable.contains_key(&surveyed.id)) =>
-            {
-                None
+            (Verdict::InPlay | Verdict::Withdrawn, Step::Send { .. }) if unsendable => None,
+            (Verdict::Withdrawn, Step::Send { again }) => {
+                Some(self.withdrawn(&surveyed.id, again, readable))
             }
-            (Verdict::InPlay, step) => Some(step),
-            (Verdict::Withdrawn, _) => Some(Step::Hold(
-                "the article went away before it could be sent again (withdrawn)".to_owned(),
-            )),
+            // A clock that is far off says nothing about when a claim of another run is quiet.
+            (
+                Verdict::InPlay | Verdict::Withdrawn,
+                Step::TakeOver
+                | Step::Absent
+                | Step::Send {
+                    again: Again::Frozen,
+                },
+            ) if self.skewed.is_some() && !self.is_of_this_run(record) => None,
+            (Verdict::InPlay | Verdict::Withdrawn, step) => Some(step),
             (
                 Verdict::Skipped(_)
                 | Verdict::KeptBack(_)
@@ -177,6 +228,53 @@ impl Core {
                 _,
             ) => None,
         }
+    }
+
+    /// An article that went away is not sent again: it is looked for once, if it may be there, and then held.
+    fn withdrawn(&self, id: &DeliveryId, again: Again, readable: bool) -> Step {
+        let looked = self
+            .desks
+            .get(&id.channel)
+            .is_some_and(|desk| desk.looked_for.contains(id));
+        if again == Again::Frozen && readable && !looked {
+            return Step::Look;
+        }
+        Step::Hold("the article went away before it could be sent again (withdrawn)".to_owned())
+    }
+
+    /// Whether a record's claim was made by this run.
+    fn is_of_this_run(&self, record: Option<&Record>) -> bool {
+        let claim = record.and_then(|record| record.claim.as_ref());
+        claim.is_some_and(|claim| claim.run == self.setup.run)
+    }
+
+    /// Whether a row belongs to another account than the one that is logged in: what that one's lists say is no answer.
+    pub(super) fn is_of_another_account(&self, id: &DeliveryId) -> bool {
+        let row = self.outbox.row(id).filter(|row| row.publish().is_some());
+        let session = self.desks.get(&id.channel).and_then(Desk::session);
+        let account = row.and_then(|row| row.account.as_ref());
+        account
+            .zip(session)
+            .is_some_and(|(account, session)| *account != session.account)
+    }
+
+    /// An article that was refused, and of which nothing was ever sent, is due again when it or its text has changed.
+    fn is_revised(&self, channel: &ChannelConfig, id: &DeliveryId) -> bool {
+        let record = self.outbox.row(id).and_then(Row::publish);
+        let item = self
+            .survey
+            .as_ref()
+            .and_then(|survey| survey.items.get(&id.item));
+        let Some((record, item)) = record.zip(item) else {
+            return false;
+        };
+        let refused = record.state == State::Failed && !record.frozen;
+        let limit = self.text_limit(channel.name());
+        refused
+            && record.claim.as_ref().is_some_and(|claim| {
+                compose(item, channel, limit, Stamp::Of(&claim.post))
+                    .is_ok_and(|rendered| rendered.post != claim.post)
+            })
     }
 
     /// Moves that need no service: a dead run's claim taken over, a doubt that became certainty, a delivery held.
@@ -188,7 +286,7 @@ impl Core {
     ) {
         for (id, step) in steps {
             match step {
-                Step::TakeOver if self.skewed.is_none() && !self.is_own(id) => {
+                Step::TakeOver if self.is_opened(channel.name()) && !self.is_own(id) => {
                     let run = self
                         .outbox
                         .row(id)
@@ -233,6 +331,18 @@ impl Core {
                     };
                     self.record(id, vec![event], Sort::Finding, true);
                 }
+                Step::Rest if self.is_revised(channel, id) => {
+                    self.record(
+                        id,
+                        vec![delivery::Event::Revised { at: now }],
+                        Sort::Finding,
+                        false,
+                    );
+                    self.wakes.push((
+                        now.plus(Duration::from_millis(1)),
+                        format!("{id}: changed since it was refused"),
+                    ));
+                }
                 Step::TakeOver
                 | Step::Send { .. }
                 | Step::Later { .. }
@@ -248,6 +358,12 @@ impl Core {
         );
     }
 
+    fn is_opened(&self, name: &ChannelName) -> bool {
+        self.desks
+            .get(name)
+            .is_some_and(|desk| desk.session().is_some())
+    }
+
     fn is_own(&self, id: &DeliveryId) -> bool {
         let token = self
             .outbox
@@ -255,7 +371,7 @@ impl Core {
             .and_then(Row::publish)
             .and_then(Record::token);
         let desk = self.desks.get(&id.channel);
-        token.is_some_and(|token| desk.is_some_and(|desk| desk.own.contains(token)))
+        token.is_some_and(|token| desk.is_some_and(|desk| desk.own.contains_key(token)))
     }
 
     fn note_wakes(&mut self, steps: &[(DeliveryId, Step)]) {
@@ -305,7 +421,7 @@ impl Core {
             return false;
         };
         match &desk.phase {
-            Phase::Open(_) => self.is_alone_on_its_account(channel),
+            Phase::Open(_) => self.is_alone_on_its_account(now, channel),
             Phase::Closed { .. } => false,
             Phase::New
                 if self
@@ -325,7 +441,7 @@ impl Core {
     }
 
     /// Two channels on one account would announce everything twice: both are left out.
-    fn is_alone_on_its_account(&mut self, channel: &ChannelConfig) -> bool {
+    fn is_alone_on_its_account(&mut self, now: Timestamp, channel: &ChannelConfig) -> bool {
         let setup = Arc::clone(&self.setup);
         let of_same_kind: Vec<_> = setup
             .config
@@ -345,6 +461,12 @@ impl Core {
             };
             match &desk.phase {
                 // It has to be asked who it is before either may write.
+                Phase::New if desk.not_before.is_some_and(|until| until > now) => {
+                    let until = desk.not_before.unwrap_or(now);
+                    self.wakes
+                        .push((until, format!("{other} to say who it is")));
+                    return false;
+                }
                 Phase::New if !desk.is_working => {
                     desk.is_working = true;
                     self.actions.push(Action::Open(other.clone()));
@@ -383,17 +505,27 @@ impl Core {
     }
 
     /// Asks for a lookup, if one is due.
-    fn look(&mut self, channel: &ChannelConfig, steps: &[(DeliveryId, Step)]) -> bool {
+    fn look(
+        &mut self,
+        now: Timestamp,
+        channel: &ChannelConfig,
+        steps: &[(DeliveryId, Step)],
+    ) -> bool {
         let due = steps
             .iter()
-            .find(|(id, step)| matches!(step, Step::Look) || self.wants_found_look(id, step));
-        let Some((id, _)) = due else { return false };
-        let Some(row) = self.outbox.row(id) else {
+            .filter(|(id, step)| matches!(step, Step::Look) || self.wants_found_look(id, step))
+            .find_map(|(id, _)| Some((id, claim_of(self.outbox.row(id)?, channel)?)));
+        let Some((id, claim)) = due else {
             return false;
         };
-        let Some(claim) = claim_of(row, channel) else {
+        let in_time = self
+            .setup
+            .limits
+            .deadline
+            .is_none_or(|deadline| now.plus(channel.rules.timeout) <= deadline);
+        if !in_time {
             return false;
-        };
+        }
         let Some(desk) = self.desks.get_mut(channel.name()) else {
             return false;
         };
@@ -406,6 +538,7 @@ impl Core {
 
     /// Makes the next claim, if nothing forbids it.
     fn claim(&mut self, now: Timestamp, channel: &ChannelConfig, steps: &[(DeliveryId, Step)]) {
+        let doubtful = self.is_in_doubt(channel);
         let due: Vec<_> = steps
             .iter()
             .filter_map(|(id, step)| match step {
@@ -419,12 +552,12 @@ impl Core {
                 | Step::Rest
                 | Step::NeedsApproval => None,
             })
+            // With too much in doubt, only what settles a doubt goes out.
+            .filter(|(id, _)| !doubtful || self.is_doubt(id))
             .collect();
-        let allowed = self
-            .setup
-            .limits
-            .max_claims
-            .map_or(usize::MAX, |max| max.saturating_sub(self.claims_made));
+        let allowed = self.setup.limits.max_claims.map_or(usize::MAX, |max| {
+            max.saturating_sub(self.claims_made + self.outbox.claims_under_way())
+        });
         if due.is_empty()
             || allowed == 0
             || !self.has_time_for(now, channel.rules.timeout)
@@ -443,18 +576,21 @@ impl Core {
             self.list(now, channel, &due);
             return;
         }
-        let batch = channel.kind().traits().batch_max.min(allowed);
-        let doubtful = self.is_in_doubt(channel);
-        let mut claimed = 0;
+        let mut left = channel.kind().traits().batch_max.min(allowed);
         for (id, again) in due {
-            if doubtful && again != Again::Frozen {
-                continue;
-            }
-            if claimed < batch && self.is_live(now, &id.item, again) {
-                self.claim_one(now, channel, id, again);
-                claimed += 1;
+            // One that can't be sent does not keep the others waiting.
+            if left > 0
+                && self.is_live(now, &id.item, again)
+                && self.claim_one(now, channel, id, again)
+            {
+                left -= 1;
             }
         }
+    }
+
+    fn is_doubt(&self, id: &DeliveryId) -> bool {
+        let record = self.outbox.row(id).and_then(Row::publish);
+        record.is_some_and(|record| record.state == State::InDoubt)
     }
 
     fn has_own_claim(&self, name: &ChannelName) -> bool {
@@ -537,10 +673,10 @@ impl Core {
 
 fn needs_service(step: &Step) -> bool {
     match step {
-        Step::Send { .. } | Step::Look => true,
+        // What a clock that is far off says is not believed, and services tell the time.
+        Step::Send { .. } | Step::Look | Step::TakeOver => true,
         Step::Later { .. }
         | Step::Busy { .. }
-        | Step::TakeOver
         | Step::Absent
         | Step::Hold(_)
         | Step::Rest

@@ -16,9 +16,11 @@ use crate::model::item::ItemId;
 use crate::model::notice::Notice;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
-use crate::plan::survey::{Survey, registered, survey};
+use crate::plan::guard::registered;
+use crate::plan::survey::{Survey, survey};
 
 use super::action::{Action, Event};
+use super::backoff::race_jitter;
 use super::desk::{Desk, Phase};
 use super::entropy::Entropy;
 use super::liveness::Liveness;
@@ -48,8 +50,11 @@ pub struct Core {
     pub(super) stop: Option<Timestamp>,
     pub(super) fatal: Option<String>,
     pub(super) journal: Journal,
-    pub(super) journaled: usize,
-    merged_journal: bool,
+    pub(super) journaled: Vec<Row>,
+    pub(super) merged_journal: bool,
+    pub(super) forgot_journal: bool,
+    /// The lineage of a ledger that this run begins.
+    lineage: String,
     told: Told,
 }
 
@@ -77,8 +82,10 @@ impl Core {
                 (channel.name().clone(), desk)
             })
             .collect();
+        let mut entropy = Entropy::new(seed);
         Self {
-            entropy: Entropy::new(seed),
+            lineage: entropy.token().as_str().to_owned(),
+            entropy,
             outbox: Outbox::new(),
             survey: None,
             desks,
@@ -90,8 +97,9 @@ impl Core {
             stop: None,
             fatal: None,
             journal: Journal::Idle,
-            journaled: 0,
+            journaled: Vec::new(),
             merged_journal: setup.journal.is_empty(),
+            forgot_journal: false,
             told: Told::default(),
             setup,
         }
@@ -135,6 +143,7 @@ impl Core {
     /// Asks for everything that can be done now.
     fn advance(&mut self, now: Timestamp) {
         self.wakes.clear();
+        self.save_before_leaving(now);
         if self.fatal.is_some() {
             self.save_to_journal();
             return;
@@ -152,7 +161,7 @@ impl Core {
         for name in self.desks.keys().cloned().collect::<Vec<_>>() {
             self.advance_channel(now, &name);
         }
-        self.prepare_header();
+        self.prepare_header(now);
         let gap = if self.is_leaving(now) {
             Duration::ZERO
         } else {
@@ -163,6 +172,7 @@ impl Core {
         self.run_errand(errand);
         self.poll_busy(now);
         self.impatience(now);
+        self.forget_journal();
     }
 
     /// Whether the run is on its last steps, so that the gap between pushes must not hold it up.
@@ -200,12 +210,17 @@ impl Core {
         if let Some(reason) = landed.fatal {
             self.give_up(reason);
         }
+        if landed.lost_race {
+            let wait = race_jitter(self.outbox.races(), self.entropy.bits());
+            self.outbox.hold_until(now.plus(wait));
+        }
         let landing = self
             .outbox
             .snapshot()
             .map_or_else(|| Landing::attest([]), Snapshot::landing);
         for claim in landed.claims {
             let channel = claim.channel.clone();
+            self.claims_made += 1;
             let Some(pushed) = PushedClaim::prove(claim, &landing) else {
                 continue;
             };
@@ -229,7 +244,9 @@ impl Core {
             .filter_map(|row| row.publish().and_then(Record::token))
             .collect();
         for desk in self.desks.values_mut() {
-            desk.own.retain(|token| standing.contains(token));
+            // One that was on the remote stays: its answer may come after another run took over.
+            let sent = desk.is_working;
+            desk.own.retain(|token, _| sent || standing.contains(token));
         }
     }
 
@@ -303,41 +320,46 @@ impl Core {
         }
     }
 
-    /// Lets the first commit register the configured channels.
-    fn prepare_header(&mut self) {
+    /// Lets the next commit register the configured channels, and what their servers told.
+    fn prepare_header(&mut self, now: Timestamp) {
         let (Some(snapshot), Some(survey)) = (self.outbox.snapshot(), &self.survey) else {
             return;
         };
-        let before = snapshot.header.clone();
-        let mut header = registered(
-            before.as_ref().unwrap_or(&Header::blank()),
-            &self.setup.config,
-            survey,
-            snapshot,
-        );
+        let planned = self.outbox.header();
+        let before = planned.cloned().unwrap_or_else(Header::blank);
+        let setup = &self.setup;
+        let announce = setup.selection.announce;
+        let mut header = registered(&before, &setup.config, survey, snapshot, announce, now);
         for (name, desk) in &self.desks {
-            if let (Some(session), Some(known)) = (desk.session(), header.channels.get_mut(name)) {
+            let Some(known) = header.channels.get_mut(name) else {
+                continue;
+            };
+            if let Some(session) = desk.session() {
                 known.text_limit = session.text_limit;
             }
-        }
-        if before.as_ref() == Some(&header) {
-            return;
+            if desk.asked_until.is_some() {
+                known.not_before = desk.asked_until;
+            }
         }
         if header.lineage.is_empty() {
-            let lineage = self.entropy.token();
-            lineage.as_str().clone_into(&mut header.lineage);
+            header.lineage.clone_from(&self.lineage);
         }
-        self.outbox.write_header(header);
+        if planned != Some(&header) {
+            self.outbox.write_header(header);
+        }
     }
 
-    /// While other runs work on what is left, the ledger is read now and then.
+    /// While other runs work on what is left, the ledger is read now and then, as long as this run may wait for them.
     fn poll_busy(&mut self, now: Timestamp) {
-        let any_busy = self.survey.as_ref().is_some_and(|survey| {
-            survey
-                .deliveries
-                .iter()
-                .any(|surveyed| self.is_busy_elsewhere(&surveyed.id))
-        });
+        let quiet = self.survey.iter().flat_map(|survey| &survey.deliveries);
+        let any_busy = quiet
+            .filter(|surveyed| {
+                self.desks
+                    .get(&surveyed.id.channel)
+                    .is_some_and(|desk| !desk.is_closed())
+            })
+            .filter_map(|surveyed| self.busy_elsewhere_until(&surveyed.id))
+            .any(|until| now <= until && self.is_within_reach(until, now));
         if !any_busy || self.stop.is_some() {
             return;
         }
@@ -354,16 +376,16 @@ impl Core {
         }
     }
 
-    /// Whether another run's claim stands.
-    pub(super) fn is_busy_elsewhere(&self, id: &DeliveryId) -> bool {
-        let Some(record) = self.outbox.row(id).and_then(Row::publish) else {
-            return false;
-        };
+    /// Returns until when another run's claim stands; none if there is none.
+    pub(super) fn busy_elsewhere_until(&self, id: &DeliveryId) -> Option<Timestamp> {
+        let record = self.outbox.row(id).and_then(Row::publish)?;
+        let token = record.token()?;
         let ours = self
             .desks
             .get(&id.channel)
-            .is_some_and(|desk| record.token().is_some_and(|token| desk.own.contains(token)));
-        record.state == State::InFlight && !ours
+            .is_some_and(|desk| desk.own.contains_key(token));
+        let claim = record.claim.as_ref()?;
+        (record.state == State::InFlight && !ours).then_some(claim.quiet_until)
     }
 
     fn stop_requested(&mut self, now: Timestamp) {
@@ -372,6 +394,7 @@ impl Core {
         }
         self.stop = Some(now);
         self.tell(Notice::Stopping);
+        self.outbox.abandon_waiting();
         for claim in self.outbox.drop_claims() {
             if let Some(desk) = self.desks.get_mut(&claim.channel) {
                 desk.own.remove(&claim.token);
@@ -388,7 +411,11 @@ impl Core {
     pub fn wake_at(&self, now: Timestamp) -> Option<(Timestamp, String)> {
         let by_stop = self.stop.iter().flat_map(|at| {
             let limits = &self.setup.limits;
-            [at.plus(limits.stop_answer), at.plus(limits.stop_out)]
+            [
+                at.plus(limits.stop_answer),
+                self.save_at().unwrap_or(*at),
+                at.plus(limits.stop_out),
+            ]
         });
         let by_remote = self.outbox.wake_at(self.setup.limits.push_gap);
         let by_clock = by_stop
@@ -427,7 +454,7 @@ impl Core {
     pub fn is_finished(&self, now: Timestamp) -> bool {
         let limits = &self.setup.limits;
         if self.stop.is_some_and(|at| now >= at.plus(limits.stop_out)) {
-            return true;
+            return self.journal == Journal::Idle;
         }
         let answer_awaited = self.stop.is_none_or(|at| now < at.plus(limits.stop_answer));
         let working = self.desks.values().any(|desk| desk.is_working) && answer_awaited;
@@ -464,10 +491,22 @@ impl Core {
         sort: Sort,
         urgent: bool,
     ) {
-        let Some(row) = self.outbox.row(id).cloned().or_else(|| self.blank_row(id)) else {
-            return;
-        };
-        if let Err(illegal) = self.outbox.tell(row, events, sort, urgent) {
+        let identity = self.outbox.row(id).cloned().or_else(|| self.blank_row(id));
+        if let Some(identity) = identity {
+            self.record_on(identity, events, sort, urgent);
+        }
+    }
+
+    /// Tells events to the row of a delivery, with this identity.
+    pub(super) fn record_on(
+        &mut self,
+        identity: Row,
+        events: Vec<delivery::Event>,
+        sort: Sort,
+        urgent: bool,
+    ) {
+        let id = identity.delivery_id();
+        if let Err(illegal) = self.outbox.tell(identity, events, sort, urgent) {
             self.tell(Notice::Warning(format!(
                 "{id}: {illegal}; the row is left as it is"
             )));

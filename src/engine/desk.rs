@@ -22,15 +22,22 @@ pub(super) struct Desk {
     pub(super) is_working: bool,
     /// Claims that are on the remote and may be sent.
     pub(super) ready: Vec<PushedClaim>,
-    /// Claims of this run that are not settled yet.
-    pub(super) own: BTreeSet<Token>,
+    /// Claims of this run, with what they are for. An answer may come after another run took over.
+    pub(super) own: BTreeMap<Token, DeliveryId>,
     /// When the list of recent posts was read last (when that read began).
     pub(super) listed_at: Option<Timestamp>,
     /// Deliveries of other runs that were looked for once in this run.
     pub(super) looked_for: BTreeSet<DeliveryId>,
     /// Nothing is tried before this: a rate limit, a failure to connect.
     pub(super) not_before: Option<Timestamp>,
+    /// Failures in a row to reach it or to send; only an accepted post ends the row.
     pub(super) failures: u32,
+    /// Rate limits in a row.
+    pub(super) limits: u32,
+    /// Claims in a row that were on the remote only after their send window.
+    pub(super) late: u32,
+    /// The service asked for a pause that long, so that later runs should know.
+    pub(super) asked_until: Option<Timestamp>,
     pub(super) doubts: u32,
     /// Deliveries that can't be sent as they are, with the reason.
     pub(super) unsendable: BTreeMap<DeliveryId, String>,
@@ -53,11 +60,14 @@ impl Desk {
             phase: Phase::New,
             is_working: false,
             ready: Vec::new(),
-            own: BTreeSet::new(),
+            own: BTreeMap::new(),
             listed_at: None,
             looked_for: BTreeSet::new(),
             not_before: None,
             failures: 0,
+            limits: 0,
+            late: 0,
+            asked_until: None,
             doubts: 0,
             unsendable: BTreeMap::new(),
         }

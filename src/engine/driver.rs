@@ -1,6 +1,6 @@
 //! The one loop that acts: it feeds the core with what happened and hands out what it asks for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -98,19 +98,33 @@ pub fn drive(
     tell: &mut dyn FnMut(&Notice),
 ) -> (Ending, Taken) {
     let Line { sender, receiver } = line;
+    // On this thread, because the committer may hang in a push just when the journal is needed.
+    let mut journal = hands.store.journal_writer();
     let crew = Crew::start(hands, clock, &sender);
     let started = clock.elapsed();
     let mut waited = Duration::ZERO;
     let mut told_until = None;
-    let mut event = Event::Tick;
+    let mut events = VecDeque::from([Event::Tick]);
     loop {
+        let event = events.pop_front().unwrap_or_else(|| {
+            let (before, waits) = (clock.elapsed(), core.is_waiting());
+            let event = next_event(&core, clock, &receiver, &mut told_until, tell);
+            if waits {
+                waited += clock.elapsed().saturating_sub(before);
+            }
+            event
+        });
         for action in core.step(clock.now(), event) {
             match action {
                 Action::Tell(notice) => tell(&notice),
+                Action::Journal(rows) => {
+                    let written = journal.write(&rows).map_err(|error| error.in_full());
+                    events.push_back(Event::Journaled(written));
+                }
                 Action::ReadLedger
                 | Action::Push(_)
                 | Action::PushAgain(_)
-                | Action::Journal(_)
+                | Action::ForgetJournal(_)
                 | Action::Open(_)
                 | Action::List(..)
                 | Action::Send(..)
@@ -118,14 +132,8 @@ pub fn drive(
                 | Action::CheckLive(..) => crew.hand(action),
             }
         }
-        let now = clock.now();
-        if core.is_finished(now) {
+        if events.is_empty() && core.is_finished(clock.now()) {
             break;
-        }
-        let before = clock.elapsed();
-        event = next_event(&core, clock, &receiver, now, &mut told_until, tell);
-        if core.is_waiting() {
-            waited += clock.elapsed().saturating_sub(before);
         }
     }
     let elapsed = clock.elapsed().saturating_sub(started);
@@ -137,10 +145,10 @@ fn next_event(
     core: &Core,
     clock: &Arc<dyn Clock>,
     receiver: &Receiver<Event>,
-    now: Timestamp,
     told_until: &mut Option<Timestamp>,
     tell: &mut dyn FnMut(&Notice),
 ) -> Event {
+    let now = clock.now();
     let wake = core.wake_at(now);
     if let Some((until, what)) = wake.as_ref().filter(|_| core.is_waiting()) {
         let duration = until.since(now);

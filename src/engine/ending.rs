@@ -6,9 +6,9 @@ use crate::exit::Exit;
 use crate::model::delivery::State;
 use crate::model::ids::ChannelName;
 use crate::model::row::Row;
-use crate::model::time::Timestamp;
+use crate::model::time::{Timestamp, duration_text};
+use crate::plan::guard::KeptBack;
 use crate::plan::outlook::{Aside, Outlook, Standing, outlook};
-use crate::plan::survey::KeptBack;
 
 use super::core::Core;
 use super::desk::Phase;
@@ -30,6 +30,8 @@ pub struct Ending {
     pub problems: Vec<String>,
     /// Items that are never a delivery, with the reason.
     pub out_of_scope: Vec<(String, String)>,
+    /// Rows whose outcome is not on the remote.
+    pub unsaved: Vec<Row>,
     /// When the next thing is due, and what; none: nothing is left to do by itself.
     pub next_due: Option<(Timestamp, String)>,
     /// The exit code's meaning.
@@ -82,48 +84,16 @@ impl Core {
     pub fn ending(&self, now: Timestamp) -> Ending {
         let deliveries = self.outlooks(now);
         let summary = Summary::of(&deliveries);
-        let mut exit = Exit::Proved;
-        let mut problems = Vec::new();
-        for problem in &self.setup.catalog.problems {
-            problems.push(problem.clone());
-            exit = exit.or_worse(Exit::Usage);
-        }
-        if let Some(reason) = self.fatal() {
-            problems.push(reason.to_owned());
-            exit = exit.or_worse(Exit::Ledger);
-        }
-        for (name, desk) in &self.desks {
-            if let Phase::Closed {
-                reason,
-                exit: by_channel,
-            } = &desk.phase
-                && matters(name, &deliveries, *by_channel)
-            {
-                problems.push(reason.clone());
-                exit = exit.or_worse(*by_channel);
-            }
-        }
-        let kept_back = self.survey.iter().flat_map(|survey| &survey.kept_back);
-        for (channel, kept) in kept_back {
-            problems.push(kept.sentence(channel));
-            exit = exit.or_worse(match kept {
-                KeptBack::FirstRun { .. } => Exit::Usage,
-                KeptBack::TooManyNew { .. } => Exit::NeedsPerson,
-            });
-        }
-        let snapshot = self.outbox.snapshot();
-        for file in snapshot.iter().flat_map(|snapshot| &snapshot.unreadable) {
-            problems.push(format!(
-                "{} can't be read and is left as it is: {}",
-                file.path, file.reason
-            ));
-            exit = exit.or_worse(Exit::Ledger);
+        let mut weighed = self.problems(&deliveries);
+        let (alarms, overdue) = self.alarms(&deliveries, now);
+        if overdue {
+            weighed.exit = weighed.exit.or_worse(Exit::NeedsPerson);
         }
         for delivery in &deliveries {
-            exit = exit.or_worse(weight(delivery));
+            weighed.exit = weighed.exit.or_worse(weight(delivery));
         }
         Ending {
-            alarms: self.alarms(now),
+            alarms,
             next_due: next_due(&deliveries, now),
             out_of_scope: self
                 .survey
@@ -131,11 +101,66 @@ impl Core {
                 .flat_map(|survey| &survey.out_of_scope)
                 .map(|(id, reason)| (id.to_string(), reason.clone()))
                 .collect(),
+            unsaved: self.outbox.unsaved(),
             deliveries,
             summary,
-            problems,
-            exit,
+            problems: weighed.problems,
+            exit: weighed.exit,
         }
+    }
+
+    /// What went wrong beside single deliveries, and what it means for the exit code.
+    fn problems(&self, deliveries: &[Outlook]) -> Weighed {
+        let mut weighed = Weighed {
+            problems: Vec::new(),
+            exit: Exit::Proved,
+        };
+        for problem in &self.setup.catalog.problems {
+            weighed.add(problem.clone(), Exit::Usage);
+        }
+        if let Some(reason) = self.fatal() {
+            weighed.add(reason.to_owned(), Exit::Ledger);
+        } else if !self.outbox.unsaved().is_empty() {
+            weighed.add(
+                "outcomes are not on the ledger's remote".to_owned(),
+                Exit::Ledger,
+            );
+        } else if self.survey.is_none() && self.is_stopping() {
+            weighed.add(
+                "the run was stopped before the ledger was read".to_owned(),
+                Exit::WorkRemains,
+            );
+        } else if self.survey.is_none() {
+            weighed.add("the ledger was not read".to_owned(), Exit::Ledger);
+        }
+        for (name, desk) in &self.desks {
+            if let Phase::Closed { reason, exit } = &desk.phase
+                && matters(name, deliveries, *exit)
+            {
+                weighed.add(reason.clone(), *exit);
+            }
+        }
+        for (channel, kept) in self.survey.iter().flat_map(|survey| &survey.kept_back) {
+            let any = deliveries.iter().any(|delivery| {
+                delivery.id.channel == *channel && delivery.standing == Standing::KeptBack
+            });
+            if any {
+                let exit = match kept {
+                    KeptBack::FirstRun { .. } => Exit::Usage,
+                    KeptBack::TooManyNew { .. } => Exit::NeedsPerson,
+                };
+                weighed.add(kept.sentence(channel), exit);
+            }
+        }
+        let snapshot = self.outbox.snapshot();
+        for file in snapshot.iter().flat_map(|snapshot| &snapshot.unreadable) {
+            let problem = format!(
+                "{} can't be read and is left as it is: {}",
+                file.path, file.reason
+            );
+            weighed.add(problem, Exit::Ledger);
+        }
+        weighed
     }
 
     fn outlooks(&self, now: Timestamp) -> Vec<Outlook> {
@@ -175,45 +200,85 @@ impl Core {
             .collect()
     }
 
-    fn alarms(&self, now: Timestamp) -> Vec<String> {
-        let Some(survey) = &self.survey else {
-            return Vec::new();
-        };
-        survey
-            .deliveries
+    /// What somebody should look at, and whether something is overdue.
+    fn alarms(&self, deliveries: &[Outlook], now: Timestamp) -> (Vec<String>, bool) {
+        let doubts = deliveries.iter().filter_map(|delivery| {
+            let record = self.outbox.row(&delivery.id).and_then(Row::publish)?;
+            let since = match record.state {
+                State::InDoubt => record.doubt_since,
+                State::InFlight => record.claim.as_ref().map(|claim| claim.claimed_at),
+                State::Retry | State::Done | State::Failed | State::Held | State::Skipped => None,
+            }?;
+            let lasts = now.since(since);
+            (lasts > DOUBT_ALARM).then(|| {
+                format!(
+                    "{}: in doubt for {}, since {since}",
+                    delivery.id,
+                    duration_text(lasts)
+                )
+            })
+        });
+        let overdue: Vec<_> = deliveries
             .iter()
-            .filter_map(|surveyed| {
-                let record = self.outbox.row(&surveyed.id).and_then(Row::publish)?;
-                let since = match record.state {
-                    State::InDoubt => record.doubt_since,
-                    State::InFlight => record.claim.as_ref().map(|claim| claim.claimed_at),
-                    State::Retry | State::Done | State::Failed | State::Held | State::Skipped => {
-                        None
-                    }
-                }?;
-                let lasts = now.since(since);
-                (lasts > DOUBT_ALARM).then(|| {
+            .filter_map(|delivery| {
+                let lasts = now.since(self.due_since(delivery)?);
+                (lasts > self.setup.config.site.overdue).then(|| {
                     format!(
-                        "{}: in doubt for {}, since {since}",
-                        surveyed.id,
-                        crate::model::time::duration_text(lasts)
+                        "{}: due for {} and not proved",
+                        delivery.id,
+                        duration_text(lasts)
                     )
                 })
             })
-            .collect()
+            .collect();
+        let any_overdue = !overdue.is_empty();
+        (doubts.chain(overdue).collect(), any_overdue)
+    }
+
+    /// Returns since when an unfinished delivery is due; what was due before its channel was first used counts from then.
+    fn due_since(&self, delivery: &Outlook) -> Option<Timestamp> {
+        if weight(delivery) != Exit::WorkRemains {
+            return None;
+        }
+        let item = self.survey.as_ref()?.items.get(&delivery.id.item);
+        let row = self.outbox.row(&delivery.id);
+        let published =
+            item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);
+        let channel = self
+            .setup
+            .config
+            .channels
+            .iter()
+            .find(|channel| *channel.name() == delivery.id.channel)?;
+        let delayed = published.map(|at| at.plus(channel.rules.delay));
+        let planned = item.and_then(|item| item.settings.publish_at);
+        let header = self.outbox.snapshot()?.header.as_ref()?;
+        let known = header.channels.get(channel.name())?.since?;
+        Some(known).max(delayed).max(planned)
     }
 }
 
-/// A closed channel matters if something on it is left to do; a missing secret always does.
+/// Problems with what they mean for the exit code.
+struct Weighed {
+    problems: Vec<String>,
+    exit: Exit,
+}
+
+impl Weighed {
+    fn add(&mut self, problem: String, exit: Exit) {
+        self.problems.push(problem);
+        self.exit = self.exit.or_worse(exit);
+    }
+}
+
+/// A closed channel matters if something on it is left to do; a missing secret matters if anything is there at all.
 fn matters(name: &ChannelName, deliveries: &[Outlook], exit: Exit) -> bool {
-    exit == Exit::Usage
-        || deliveries
-            .iter()
-            .filter(|delivery| delivery.id.channel == *name)
-            .any(|delivery| match delivery.state {
-                None | Some(State::InFlight | State::InDoubt | State::Retry) => true,
-                Some(State::Done | State::Failed | State::Held | State::Skipped) => false,
-            })
+    deliveries
+        .iter()
+        .filter(|delivery| delivery.id.channel == *name)
+        .any(|delivery| {
+            exit == Exit::Usage || delivery.state.is_none_or(|state| !state.is_settled())
+        })
 }
 
 /// What one delivery means for the exit code.

@@ -84,6 +84,8 @@ pub(super) struct Landed {
     pub(super) claims: Vec<Claim>,
     /// Something to tell people.
     pub(super) notice: Option<String>,
+    /// Somebody else moved the tip first.
+    pub(super) lost_race: bool,
     /// The remote can't be written, for good.
     pub(super) fatal: Option<String>,
 }
@@ -101,6 +103,10 @@ pub(super) struct Outbox {
     failures: u32,
     failing_since: Option<Timestamp>,
     next_try_at: Option<Timestamp>,
+    /// Since when pushes are not confirmed, though the tip may be readable.
+    push_failing_since: Option<Timestamp>,
+    /// Races for the tip that were lost in a row.
+    races: u32,
     /// Claims that were given up unsent: their push may still land.
     abandoned: BTreeSet<Token>,
 }
@@ -118,6 +124,8 @@ impl Outbox {
             failures: 0,
             failing_since: None,
             next_try_at: None,
+            push_failing_since: None,
+            races: 0,
             abandoned: BTreeSet::new(),
         }
     }
@@ -131,9 +139,46 @@ impl Outbox {
         self.read_at
     }
 
-    /// Since when the remote can't be reached.
-    pub(super) const fn failing_since(&self) -> Option<Timestamp> {
+    /// Since when the remote can't be read, or pushes to it are not confirmed.
+    pub(super) fn failing_since(&self) -> Option<Timestamp> {
         self.failing_since
+            .into_iter()
+            .chain(self.push_failing_since)
+            .min()
+    }
+
+    /// Races for the tip that were lost in a row.
+    pub(super) const fn races(&self) -> u32 {
+        self.races
+    }
+
+    /// Holds the next push back, so that losers of a race don't meet again.
+    pub(super) fn hold_until(&mut self, at: Timestamp) {
+        self.next_try_at = Some(at);
+    }
+
+    /// Claims that are decided and not known to be on the remote.
+    pub(super) fn claims_under_way(&self) -> usize {
+        let shipped = self
+            .shipment()
+            .into_iter()
+            .flat_map(|shipment| shipment.entries.values());
+        shipped
+            .chain(self.entries.values())
+            .filter(|entry| matches!(entry.sort, Sort::Claim(_)))
+            .count()
+    }
+
+    /// The header as it will stand when everything that is decided has landed.
+    pub(super) fn header(&self) -> Option<&Header> {
+        let shipped = self
+            .shipment()
+            .and_then(|shipment| shipment.header.as_ref());
+        let stored = self
+            .snapshot
+            .as_ref()
+            .and_then(|snapshot| snapshot.header.as_ref());
+        self.header.as_ref().or(shipped).or(stored)
     }
 
     /// Returns the row as it is decided, be it on the remote already or not.
@@ -376,15 +421,18 @@ impl Outbox {
                 notice,
             } => {
                 self.reached(now);
+                self.push_failing_since = None;
+                self.races = 0;
                 let claims = self.land(shipment, commit, &blobs);
                 Landed {
                     claims,
                     notice,
-                    fatal: None,
+                    ..Landed::default()
                 }
             }
             PushReport::Rejected { commit, .. } | PushReport::Unknown { commit, .. } => {
                 shipment.commit = Some(commit);
+                self.push_failing_since.get_or_insert(now);
                 self.committer = Committer::Checking(shipment);
                 Landed::default()
             }
@@ -433,6 +481,9 @@ impl Outbox {
         self.reached(now);
         let before = std::mem::replace(&mut self.committer, Committer::Idle);
         self.snapshot = Some(snapshot);
+        // Both are decided anew from the tip.
+        self.header = None;
+        self.baseline = None;
         let mut landed = Landed::default();
         if let Committer::Checking(shipment) = before {
             self.check(now, shipment, &mut landed);
@@ -449,7 +500,13 @@ impl Outbox {
             .and_then(|snapshot| snapshot.tip.clone());
         if tip != shipment.base {
             // It landed, or somebody else was first and it can't land any more: row by row, the tip tells.
+            self.push_failing_since = None;
+            let ours = tip == shipment.commit;
+            self.races = if ours { 0 } else { self.races + 1 };
             self.put_back(shipment);
+            if !ours {
+                landed.lost_race = true;
+            }
         } else if shipment.tries < PUSH_TRIES_MAX {
             let wait = remote_backoff(shipment.tries);
             self.committer = Committer::Waiting(shipment, now.plus(wait));
@@ -468,8 +525,6 @@ impl Outbox {
 
     /// Puts the entries of a push back, under what was decided since.
     fn put_back(&mut self, shipment: Shipment) {
-        self.header = self.header.take().or(shipment.header);
-        self.baseline = self.baseline.take().or(shipment.baseline);
         for (id, mut earlier) in shipment.entries {
             if let Some(later) = self.entries.remove(&id) {
                 earlier.events.extend(later.events);
@@ -491,7 +546,9 @@ impl Outbox {
                 }
                 continue;
             }
-            if tip_row == entry.decided_on {
+            // A claim that lost the race is rebuilt with fresh times and a fresh token.
+            let stale = landed.lost_race && matches!(entry.sort, Sort::Claim(_));
+            if tip_row == entry.decided_on && !stale {
                 self.entries.insert(id, entry);
                 continue;
             }
@@ -545,6 +602,23 @@ impl Outbox {
             (ours && !self.entries.contains_key(id)).then(|| (id.clone(), token.clone()))
         })
         .collect()
+    }
+
+    /// Gives up pushing claims that wait for another try: after a stop they must not land any more.
+    pub(super) fn abandon_waiting(&mut self) {
+        self.committer = match std::mem::replace(&mut self.committer, Committer::Idle) {
+            Committer::Waiting(shipment, _) => {
+                self.put_back(shipment);
+                Committer::Idle
+            }
+            other @ (Committer::Idle
+            | Committer::Reading
+            | Committer::Pushing(_)
+            | Committer::Checking(_)) => other,
+        };
+        for claim in self.drop_claims() {
+            self.abandoned.insert(claim.token);
+        }
     }
 
     const fn reached(&mut self, now: Timestamp) {

@@ -18,39 +18,32 @@ use super::core::Core;
 use super::outbox::Sort;
 
 impl Core {
-    /// Makes one claim; it counts once it is on the remote.
+    /// Makes one claim, if it can be made; it counts once it is on the remote.
     pub(super) fn claim_one(
         &mut self,
         now: Timestamp,
         channel: &ChannelConfig,
         id: &DeliveryId,
         again: Again,
-    ) {
+    ) -> bool {
         let Some(account) = self
             .desks
             .get(channel.name())
             .and_then(|desk| desk.session())
             .map(|session| session.account.clone())
         else {
-            return;
+            return false;
         };
         let Some(mut row) = self.fresh_row(id) else {
-            return;
+            return false;
         };
-        if row.account.as_ref().is_some_and(|known| *known != account) && row.publish().is_some() {
-            let known = row.account.as_ref().map_or("", |known| known.as_str());
-            let reason =
-                format!("its row belongs to the account {known}, and the channel is now {account}");
-            self.unsendable(id, reason);
-            return;
-        }
         row.account = Some(account.clone());
         let earlier = row.publish().cloned();
         let (post, edition) = match self.post_for(now, channel, id, earlier.as_ref(), again) {
             Ok(made) => made,
             Err(reason) => {
                 self.unsendable(id, reason);
-                return;
+                return false;
             }
         };
         let item = self
@@ -99,12 +92,12 @@ impl Core {
             Ok(after) => after,
             Err(illegal) => {
                 self.unsendable(id, illegal.to_string());
-                return;
+                return false;
             }
         };
         row.operations.insert(delivery::Operation::Publish, after);
         let Some(claim) = claim_of(&row, channel) else {
-            return;
+            return false;
         };
         let mut identity = row;
         identity.operations.clear();
@@ -113,12 +106,15 @@ impl Core {
             .tell(identity, vec![event], Sort::Claim(Box::new(claim)), true)
         {
             Ok(()) => {
-                self.claims_made += 1;
                 if let Some(desk) = self.desks.get_mut(channel.name()) {
-                    desk.own.insert(token);
+                    desk.own.insert(token, id.clone());
                 }
+                true
             }
-            Err(illegal) => self.unsendable(id, illegal.to_string()),
+            Err(illegal) => {
+                self.unsendable(id, illegal.to_string());
+                false
+            }
         }
     }
 

@@ -36,10 +36,12 @@ impl Core {
                     evidence,
                     at: saved.settled_at.unwrap_or(now),
                 },
-                (_, _) => match journaled_event(saved, now) {
-                    Some(event) => event,
-                    None => continue,
-                },
+                (_, _) => {
+                    match journaled_event(saved, self.outbox.row(&id).and_then(Row::publish), now) {
+                        Some(event) => event,
+                        None => continue,
+                    }
+                }
             };
             let same_claim = self
                 .outbox
@@ -55,9 +57,10 @@ impl Core {
                 .outbox
                 .row(&id)
                 .and_then(Row::publish)
-                .is_some_and(|record| record.state == saved.state);
+                .is_some_and(|record| says(record, saved));
             if !known && (same_claim || is_receipt) {
-                self.record(&id, vec![event], Sort::Outcome(token), true);
+                let identity = self.outbox.row(&id).unwrap_or(row).clone();
+                self.record_on(identity, vec![event], Sort::Outcome(token), true);
                 self.tell(Notice::Plain(format!(
                     "{id}: an earlier run could not push its outcome; it is taken from the journal"
                 )));
@@ -71,7 +74,8 @@ impl Core {
             return;
         };
         let patience = match (self.setup.limits.deadline, self.outbox.unsaved().is_empty()) {
-            (_, true) => REMOTE_PATIENCE,
+            (Some(deadline), true) => REMOTE_PATIENCE.min(deadline.since(since)),
+            (None, true) => REMOTE_PATIENCE,
             (Some(deadline), false) => deadline.minus(Duration::from_secs(5)).since(since),
             (None, false) => REMOTE_PATIENCE_WITH_RESULTS,
         };
@@ -82,6 +86,26 @@ impl Core {
             self.wakes
                 .push((give_up_at, "the ledger's remote".to_owned()));
         }
+    }
+
+    /// Keeps what is known and not on the remote, just before a stopped run must be out.
+    pub(super) fn save_before_leaving(&mut self, now: Timestamp) {
+        let Some(save_at) = self.save_at() else {
+            return;
+        };
+        if now >= save_at && !self.outbox.unsaved().is_empty() {
+            self.give_up(
+                "the run was stopped before its outcomes were on the ledger's remote".to_owned(),
+            );
+        }
+    }
+
+    /// Returns when a stopped run saves what it could not push: half-way between the last answer and the way out.
+    pub(super) fn save_at(&self) -> Option<Timestamp> {
+        let limits = &self.setup.limits;
+        let last = limits.stop_out.saturating_sub(limits.stop_answer) / 2;
+        self.stop
+            .map(|at| at.plus(limits.stop_answer.saturating_add(last)))
     }
 
     /// Ends the run: the ledger can't be used, so nothing may be sent.
@@ -95,10 +119,24 @@ impl Core {
     pub(super) fn save_to_journal(&mut self) {
         let rows = self.outbox.unsaved();
         // An answer that comes after the remote was given up is kept as well.
-        if self.journal == Journal::Idle && rows.len() > self.journaled {
-            self.journaled = rows.len();
+        if self.journal == Journal::Idle && rows != self.journaled {
+            self.journaled.clone_from(&rows);
             self.journal = Journal::Writing;
             self.actions.push(Action::Journal(rows));
+        }
+    }
+
+    /// Lets go of the journal, once all that it holds is on the remote or was overtaken there.
+    pub(super) fn forget_journal(&mut self) {
+        let setup = Arc::clone(&self.setup);
+        if self.merged_journal
+            && !self.forgot_journal
+            && !setup.journal.is_empty()
+            && self.outbox.is_clear()
+        {
+            self.forgot_journal = true;
+            self.actions
+                .push(Action::ForgetJournal(setup.journal.clone()));
         }
     }
 
@@ -118,15 +156,32 @@ impl Core {
     }
 }
 
+/// Whether the ledger's record says what the journal's says.
+fn says(stands: &Record, saved: &Record) -> bool {
+    let receipts = |record: &Record| -> Vec<_> {
+        let late = record.receipts.iter().map(|receipt| receipt.remote.clone());
+        record.remote.iter().cloned().chain(late).collect()
+    };
+    let known = receipts(stands);
+    stands.state == saved.state
+        && receipts(saved)
+            .iter()
+            .all(|receipt| known.contains(receipt))
+}
+
 /// What a row in the journal says happened to the claim that it shares with the ledger's row.
-fn journaled_event(saved: &Record, now: Timestamp) -> Option<delivery::Event> {
+fn journaled_event(
+    saved: &Record,
+    stands: Option<&Record>,
+    now: Timestamp,
+) -> Option<delivery::Event> {
     let at = saved.settled_at.unwrap_or(now);
     let reason = saved.reason.clone().unwrap_or_default();
     match saved.state {
         State::Retry => Some(delivery::Event::Deferred {
             reason,
             not_before: saved.not_before.unwrap_or(at),
-            counts: if saved.uncounted > 0 {
+            counts: if stands.is_some_and(|stands| saved.uncounted > stands.uncounted) {
                 Counts::Nothing
             } else {
                 Counts::Attempt

@@ -29,7 +29,6 @@ impl Core {
         desk.is_working = false;
         match opening {
             Opening::Ready(session) => {
-                desk.failures = 0;
                 let skew = session
                     .clock_skew
                     .filter(|skew| *skew > self.setup.limits.clock_skew);
@@ -79,6 +78,22 @@ impl Core {
         }
     }
 
+    /// Takes a rate limit: the whole channel rests, and later runs are told.
+    fn limited(&mut self, now: Timestamp, name: &ChannelName, wait: Option<Wait>, reason: &str) {
+        let Some(desk) = self.desks.get_mut(name) else {
+            return;
+        };
+        desk.limits += 1;
+        let rest = limit_end(now, wait, desk.limits);
+        desk.not_before = Some(rest);
+        desk.asked_until = Some(rest);
+        if desk.limits >= FAILURES_MAX {
+            let reason =
+                format!("{name} refused {FAILURES_MAX} requests in a row as too many: {reason}");
+            self.close(name, reason, Exit::WorkRemains);
+        }
+    }
+
     /// Takes the account's recent posts: what is there already is adopted, not posted.
     pub(super) fn listed(
         &mut self,
@@ -103,7 +118,6 @@ impl Core {
                 return;
             }
         };
-        desk.failures = 0;
         desk.listed_at = Some(began_at);
         let Some(survey) = &self.survey else { return };
         let pending: Vec<_> = survey
@@ -111,6 +125,7 @@ impl Core {
             .iter()
             .filter(|surveyed| surveyed.id.channel == *name && surveyed.verdict == Verdict::InPlay)
             .filter(|surveyed| !self.outbox.is_unsettled(&surveyed.id))
+            .filter(|surveyed| !self.is_of_another_account(&surveyed.id))
             .filter_map(|surveyed| {
                 let record = self.outbox.row(&surveyed.id).and_then(Row::publish);
                 let open = record.is_none_or(|record| record.state == delivery::State::Retry);
@@ -197,18 +212,19 @@ impl Core {
         };
         desk.is_working = false;
         match outcome {
-            Outcome::Accepted { .. } => desk.failures = 0,
+            Outcome::Accepted { .. } => {
+                desk.failures = 0;
+                desk.limits = 0;
+                desk.late = 0;
+            }
             Outcome::NotSent { reason } => {
                 let reason = reason.clone();
                 self.failed(now, name, None, &reason);
             }
             Outcome::Refused {
                 refusal: Refusal::RateLimited(wait),
-                ..
-            } => {
-                desk.not_before =
-                    Some(wait.map_or_else(|| now.plus(backoff(1)), |wait| until(wait, now)));
-            }
+                reason,
+            } => self.limited(now, name, *wait, reason),
             Outcome::Refused {
                 refusal: Refusal::Credentials,
                 reason,
@@ -242,15 +258,19 @@ impl Core {
         token: &Token,
         outcome: &Outcome,
     ) {
-        let found = self.outbox.rows().into_iter().find_map(|(id, row)| {
-            let ours = id.channel == *channel.name()
-                && row.publish().and_then(Record::token) == Some(token);
-            ours.then(|| (id.clone(), row.publish().cloned()))
-        });
-        let Some((id, Some(record))) = found else {
+        let own = self
+            .desks
+            .get_mut(channel.name())
+            .and_then(|desk| desk.own.get(token).cloned());
+        let Some(id) = own else {
             self.tell(Notice::Warning(format!(
-                "an answer came for a claim that the ledger does not hold any more: {outcome:?}"
+                "an answer came for a claim that this run did not make: {outcome:?}"
             )));
+            return;
+        };
+        let record = self.outbox.row(&id).and_then(Row::publish).cloned();
+        let Some(record) = record.filter(|record| record.token() == Some(token)) else {
+            self.overtaken(now, &id, outcome);
             return;
         };
         let failures = record.attempts_counted().max(1);
@@ -287,7 +307,11 @@ impl Core {
             Outcome::Refused {
                 refusal: Refusal::RateLimited(wait),
                 reason,
-            } => self.deferred(now, &id, *wait, backoff(1), reason, Counts::Nothing),
+            } => {
+                let limits = self.desks.get(channel.name()).map_or(1, |desk| desk.limits);
+                let wait = Wait::Until(limit_end(now, *wait, limits));
+                self.deferred(now, &id, Some(wait), backoff(1), reason, Counts::Nothing)
+            }
             Outcome::Refused {
                 refusal: Refusal::Credentials,
                 reason,
@@ -318,6 +342,30 @@ impl Core {
             }
         };
         self.record(&id, vec![event], Sort::Outcome(token.clone()), true);
+    }
+
+    /// An answer that comes after another run took the delivery over: a receipt always wins, the rest is history.
+    fn overtaken(&mut self, now: Timestamp, id: &DeliveryId, outcome: &Outcome) {
+        match outcome {
+            Outcome::Accepted { remote, evidence } => {
+                let event = delivery::Event::Proved {
+                    remote: remote.clone(),
+                    evidence: *evidence,
+                    at: now,
+                };
+                self.tell(Notice::Proved {
+                    delivery: id.clone(),
+                    remote: remote.clone(),
+                    evidence: *evidence,
+                });
+                self.record(id, vec![event], Sort::Finding, true);
+            }
+            Outcome::Refused { .. } | Outcome::NotSent { .. } | Outcome::InDoubt { .. } => {
+                self.tell(Notice::Plain(format!(
+                    "{id}: another run took it over; what this run's request was answered changes nothing"
+                )));
+            }
+        }
     }
 
     fn deferred(
@@ -421,6 +469,17 @@ fn several(remotes: &[Remote]) -> String {
         .filter_map(|remote| remote.url.as_deref())
         .collect();
     format!("{} posts match it: {}", remotes.len(), places.join(", "))
+}
+
+/// Returns when a channel may be used again after so many rate limits in a row: not before the service says, and
+/// later each time if it says nothing useful.
+fn limit_end(now: Timestamp, wait: Option<Wait>, limits: u32) -> Timestamp {
+    let asked = wait.map(|wait| until(wait, now)).filter(|at| *at > now);
+    match asked {
+        Some(at) if limits < 2 => at,
+        Some(at) => at.max(now.plus(backoff(limits - 1))),
+        None => now.plus(backoff(limits)),
+    }
 }
 
 fn until(wait: Wait, now: Timestamp) -> Timestamp {

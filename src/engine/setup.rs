@@ -25,19 +25,8 @@ pub struct Setup {
     pub limits: Limits,
     /// Channels that can't be used, with the reason: a missing secret.
     pub unavailable: BTreeMap<ChannelName, String>,
-    /// Whether new deliveries may start; `false` when the sources can't be read or `site.enabled = false`.
-    pub announce: Announce,
     /// Rows of earlier runs that could not be pushed.
     pub journal: Vec<Row>,
-}
-
-/// Whether new deliveries may start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Announce {
-    /// They may.
-    New,
-    /// Only what the ledger holds is settled.
-    NothingNew,
 }
 
 /// How long and how much.

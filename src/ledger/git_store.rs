@@ -22,7 +22,7 @@ use git2::Oid;
 use super::contents::{Contents, Place, RowCache};
 use super::journal::Journal;
 use super::repository::Identity;
-use super::{Batch, CommitId, LastFetched, PushReport, Snapshot, Store, StoreError};
+use super::{Batch, CommitId, JournalWriter, LastFetched, PushReport, Snapshot, Store, StoreError};
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::environment::Environment;
@@ -192,8 +192,8 @@ impl Store for GitStore {
         self.publish_again(commit)
     }
 
-    fn journal(&mut self, rows: &[Row]) -> Result<String, StoreError> {
-        self.journal_here().write(rows)
+    fn journal_writer(&self) -> Box<dyn JournalWriter> {
+        Box::new(self.journal_here())
     }
 
     fn read_journal(&mut self) -> Result<Vec<Row>, StoreError> {

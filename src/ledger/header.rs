@@ -9,6 +9,7 @@ use super::json::{self, JsonError};
 use super::{Header, KnownChannel, SCHEMA};
 use crate::model::ids::{ChannelName, hex};
 use crate::model::item::ItemId;
+use crate::model::time::Timestamp;
 
 /// The file's name in the ledger's directory.
 pub const FILE: &str = "ledger.json";
@@ -69,6 +70,10 @@ struct WireHeader {
 struct WireChannel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text_limit: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_before: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     admitted: Vec<String>,
     #[serde(flatten)]
@@ -131,6 +136,8 @@ pub fn encode(stored: &StoredHeader) -> String {
         .map(|(name, channel)| {
             let wire = WireChannel {
                 text_limit: channel.text_limit,
+                since: channel.since.map(|at| at.to_string()),
+                not_before: channel.not_before.map(|at| at.to_string()),
                 admitted: channel.admitted.iter().map(ToString::to_string).collect(),
                 unknown: stored
                     .unknown_of_channels
@@ -182,11 +189,20 @@ pub fn decode(bytes: &[u8]) -> Result<StoredHeader, HeaderError> {
             .iter()
             .map(|item| ItemId::from_stored(item))
             .collect();
+        let time = |text: &Option<String>| {
+            text.as_deref()
+                .map(Timestamp::parse)
+                .transpose()
+                .map_err(|error| shape(&error))
+        };
+        let (since, not_before) = (time(&channel.since)?, time(&channel.not_before)?);
         unknown_of_channels.insert(name.clone(), channel.unknown);
         channels.insert(
             name,
             KnownChannel {
                 text_limit: channel.text_limit,
+                since,
+                not_before,
                 admitted,
             },
         );

@@ -2,14 +2,14 @@
 //!
 //! One file per claim, `<git dir>/sayonce/journal/<token>.json`, which holds the row's own JSON.
 //!
-//! Invariant: once [`Journal::write`] has returned, a power cut loses nothing.
+//! Invariant: once [`Journal::write_rows`] has returned, a power cut loses nothing.
 
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::StoreError;
 use super::row;
+use super::{JournalWriter, StoreError};
 use crate::model::ids::sha256_hex;
 use crate::model::row::Row;
 
@@ -25,6 +25,12 @@ pub(super) struct Journal {
     directory: PathBuf,
 }
 
+impl JournalWriter for Journal {
+    fn write(&mut self, rows: &[Row]) -> Result<String, StoreError> {
+        self.write_rows(rows)
+    }
+}
+
 impl Journal {
     /// Takes the git directory that all work trees share: a linked work tree may be gone by the next run.
     pub(super) fn of(git_directory: &Path) -> Self {
@@ -34,7 +40,7 @@ impl Journal {
     }
 
     /// Writes rows and returns where they are.
-    pub(super) fn write(&self, rows: &[Row]) -> Result<String, StoreError> {
+    pub(super) fn write_rows(&self, rows: &[Row]) -> Result<String, StoreError> {
         fs::create_dir_all(&self.directory).map_err(|error| self.error("made", error))?;
         for row in rows {
             let text = row::encode_whole(row).map_err(|error| StoreError {
@@ -176,7 +182,7 @@ mod tests {
             row("news/b", "devto", [claimed_with(2, long)]),
             row("news/c", "mastodon", [held()]),
         ];
-        let place = journal.write(&rows).unwrap();
+        let place = journal.write_rows(&rows).unwrap();
         assert!(
             Path::new(&place)
                 .join("01010101010101010101010101010101.json")
@@ -195,7 +201,7 @@ mod tests {
     fn a_file_that_can_not_be_read_is_named_with_the_way_round_it() {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::of(directory.path());
-        let place = journal.write(&[]).unwrap();
+        let place = journal.write_rows(&[]).unwrap();
         let path = Path::new(&place).join("broken.json");
         fs::write(&path, "{").unwrap();
         let error = journal.read().unwrap_err();

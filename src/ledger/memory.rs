@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::row;
 use super::{
-    Baseline, Batch, BlobId, Change, CommitId, Header, PushReport, Snapshot, Standing, Store,
-    StoreError, StoredRow,
+    Baseline, Batch, BlobId, Change, CommitId, Header, JournalWriter, PushReport, Snapshot,
+    Standing, Store, StoreError, StoredRow,
 };
 use crate::model::ids::sha256_hex;
 use crate::model::row::{DeliveryId, Row};
@@ -331,10 +331,8 @@ impl Store for MemoryStore {
         }
     }
 
-    fn journal(&mut self, rows: &[Row]) -> Result<String, StoreError> {
-        self.journal_rows()
-            .extend(rows.iter().map(|row| (row.delivery_id(), row.clone())));
-        Ok("memory".to_owned())
+    fn journal_writer(&self) -> Box<dyn JournalWriter> {
+        Box::new(MemoryJournal(Arc::clone(&self.journal)))
     }
 
     fn read_journal(&mut self) -> Result<Vec<Row>, StoreError> {
@@ -356,6 +354,19 @@ fn id(commit: usize) -> CommitId {
 
 fn number(commit: &CommitId) -> Option<usize> {
     commit.0.strip_prefix("memory-")?.parse().ok()
+}
+
+/// The journal of one handle's machine.
+struct MemoryJournal(Arc<Mutex<BTreeMap<DeliveryId, Row>>>);
+
+impl JournalWriter for MemoryJournal {
+    fn write(&mut self, rows: &[Row]) -> Result<String, StoreError> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(rows.iter().map(|row| (row.delivery_id(), row.clone())));
+        Ok("memory".to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -472,7 +483,12 @@ mod tests {
         let remote = MemoryRemote::new();
         let (mut one, mut other) = (remote.handle(), remote.handle());
         let lost = row([fixture::claimed(1), fixture::proved("7")]);
-        assert_eq!(one.journal(std::slice::from_ref(&lost)).unwrap(), "memory");
+        assert_eq!(
+            one.journal_writer()
+                .write(std::slice::from_ref(&lost))
+                .unwrap(),
+            "memory"
+        );
         assert_eq!(other.read_journal().unwrap(), []);
         let lost = std::slice::from_ref(&lost);
         assert_eq!(one.read_journal().unwrap(), lost);

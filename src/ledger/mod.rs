@@ -42,14 +42,20 @@ pub trait Store: Send {
     /// Pushes the commit of an earlier [`Store::push`] once more, byte for byte the same.
     fn push_again(&mut self, commit: &CommitId) -> PushReport;
 
-    /// Writes rows to the journal on this machine's disk, for the next run to merge. Returns where they are.
-    fn journal(&mut self, rows: &[Row]) -> Result<String, StoreError>;
+    /// Returns a way to write to the journal that works also while a push hangs.
+    fn journal_writer(&self) -> Box<dyn JournalWriter>;
 
     /// Reads the journal's rows of earlier runs.
     fn read_journal(&mut self) -> Result<Vec<Row>, StoreError>;
 
     /// Removes from the journal what stands at the remote's tip.
     fn clear_journal(&mut self, landed: &[Row]) -> Result<(), StoreError>;
+}
+
+/// Writes rows to the journal on this machine's disk, for the next run to merge.
+pub trait JournalWriter: Send {
+    /// Writes rows durably. Returns where they are.
+    fn write(&mut self, rows: &[Row]) -> Result<String, StoreError>;
 }
 
 /// A commit's id, opaque.
@@ -153,6 +159,10 @@ pub struct Header {
 pub struct KnownChannel {
     /// The text limit that the server told, if it differs from the kind's default.
     pub text_limit: Option<usize>,
+    /// When a run first met it; what was due before counts as due since then.
+    pub since: Option<Timestamp>,
+    /// The service asked to be left alone until then.
+    pub not_before: Option<Timestamp>,
     /// Items that were let through a flood guard and have no row yet.
     pub admitted: BTreeSet<ItemId>,
 }

@@ -60,6 +60,8 @@ pub(super) struct WireRecord {
     pub(super) quiet_until: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) frozen: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) doubtful: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) settled_at: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -128,6 +128,8 @@ pub struct Record {
     pub claim: Option<ClaimRecord>,
     /// Some attempt may have been sent, so every later one sends the same bytes.
     pub frozen: bool,
+    /// An earlier attempt may be there and nobody has looked since: what a repeat is answered says nothing of it.
+    pub doubtful: bool,
     /// When an outcome was last recorded.
     pub settled_at: Option<Timestamp>,
     /// When the doubt began.
@@ -308,6 +310,11 @@ pub enum Event {
         /// Who decided.
         by: Decision,
     },
+    /// The article or the configuration changed since it was refused, and nothing was ever sent: due again.
+    Revised {
+        /// When.
+        at: Timestamp,
+    },
     /// A person wants what is done announced once more, as a new edition.
     Again {
         /// Who decided.
@@ -349,6 +356,7 @@ impl Event {
             Self::Skipped { .. } => "skipped",
             Self::Released { .. } => "released",
             Self::Confirmed { .. } => "confirmed",
+            Self::Revised { .. } => "revised",
             Self::Again { .. } => "again",
         }
     }
@@ -383,20 +391,24 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
                 at,
             },
         ) => {
-            after.settle(State::Retry, Some(reason), at);
-            after.not_before = Some(not_before);
             if counts == Counts::Nothing {
                 after.uncounted += 1;
             }
+            if after.doubtful {
+                after.doubt(reason, at);
+            } else {
+                after.settle(State::Retry, Some(reason), at);
+                after.not_before = Some(not_before);
+            }
+        }
+        // What a repeat is answered says nothing of the attempt before it.
+        (Some(State::InFlight), Event::Refused { reason, at }) if after.doubtful => {
+            after.doubt(reason, at);
         }
         (Some(State::InFlight), Event::Refused { reason, at }) => {
             after.settle(State::Failed, Some(reason), at);
         }
-        (Some(State::InFlight), Event::Doubted { reason, at }) => {
-            after.settle(State::InDoubt, Some(reason), at);
-            after.doubt_since = Some(at);
-            after.frozen = true;
-        }
+        (Some(State::InFlight), Event::Doubted { reason, at }) => after.doubt(reason, at),
         (Some(State::InDoubt), Event::Looked(lookup)) => {
             after.lookups.push(lookup);
             let surplus = after.lookups.len().saturating_sub(LOOKUPS_KEPT);
@@ -405,6 +417,7 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
         (Some(State::InDoubt), Event::Absent { not_before, at }) => {
             let reason = "looked up after the quiet point and not there".to_owned();
             after.settle(State::Retry, Some(reason), at);
+            after.doubtful = false;
             after.not_before = Some(not_before);
         }
         (None | Some(State::InDoubt | State::Retry), Event::Held { reason, at }) => {
@@ -421,6 +434,12 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
             after.prove(remote, Evidence::Person, by.at);
             after.by = Some(by);
         }
+        (Some(State::Failed), Event::Revised { at }) if !after.frozen => {
+            let reason = "the article or the configuration changed since it was refused".to_owned();
+            after.settle(State::Retry, Some(reason), at);
+            after.not_before = Some(at);
+            after.uncounted = after.attempt;
+        }
         (Some(State::Done), Event::Again { by }) => after.again(by),
         (
             _,
@@ -433,6 +452,7 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
             | Event::Held { .. }
             | Event::Skipped { .. }
             | Event::Released { .. }
+            | Event::Revised { .. }
             | Event::Again { .. },
         ) => {
             return Err(IllegalMove {
@@ -454,6 +474,7 @@ impl Record {
             edition: 1,
             claim: None,
             frozen: false,
+            doubtful: false,
             settled_at: None,
             doubt_since: None,
             not_before: None,
@@ -477,10 +498,18 @@ impl Record {
         self.claim.as_ref().map(|claim| &claim.token)
     }
 
+    fn doubt(&mut self, reason: String, at: Timestamp) {
+        self.settle(State::InDoubt, Some(reason), at);
+        self.doubt_since = Some(at);
+        self.frozen = true;
+        self.doubtful = true;
+    }
+
     /// A receipt always wins, also a late one.
     fn prove(&mut self, remote: Remote, evidence: Evidence, at: Timestamp) {
         if self.state != State::Done || self.remote.is_none() {
             self.settle(State::Done, None, at);
+            self.doubtful = false;
             self.evidence = Some(evidence);
             self.remote = Some(remote);
             return;
@@ -526,6 +555,7 @@ impl Record {
         self.decide(State::Retry, by);
         self.not_before = Some(at);
         self.uncounted = self.attempt;
+        self.doubtful = false;
     }
 
     /// A new edition starts with a post, a key and attempts of its own; the receipts so far are kept.

@@ -109,7 +109,11 @@ pub fn decide(
                 } else {
                     Again::Fresh
                 };
-                not_open(rules, now).unwrap_or(Step::Send { again })
+                let later = match again {
+                    Again::Fresh => not_yet(item, rules, now),
+                    Again::Frozen => not_open(rules, now),
+                };
+                later.unwrap_or(Step::Send { again })
             }
         },
         // A row that a person wrote by hand without a claim: nothing can be looked up.
@@ -121,7 +125,11 @@ pub fn decide(
 
 /// A first send waits for the planned date, the channel's delay and its hours.
 fn not_yet(item: Option<&Item>, rules: &ChannelRules, now: Timestamp) -> Option<Step> {
-    let item = item?;
+    planned(item?, rules, now).or_else(|| not_open(rules, now))
+}
+
+/// Whether an article is planned for later on a channel.
+pub(super) fn planned(item: &Item, rules: &ChannelRules, now: Timestamp) -> Option<Step> {
     if let Some(until) = item.settings.publish_at.filter(|until| *until > now) {
         return Some(Step::Later {
             until,
@@ -137,7 +145,7 @@ fn not_yet(item: Option<&Item>, rules: &ChannelRules, now: Timestamp) -> Option<
             });
         }
     }
-    not_open(rules, now)
+    None
 }
 
 fn not_open(rules: &ChannelRules, now: Timestamp) -> Option<Step> {

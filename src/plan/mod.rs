@@ -7,6 +7,8 @@
 //! Invariant: nothing here does I/O or reads a clock; the same inputs give the same plan.
 
 pub mod decide;
+pub mod guard;
+mod known;
 pub mod outlook;
 pub mod reconcile;
 pub mod survey;

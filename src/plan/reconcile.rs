@@ -49,6 +49,8 @@ pub fn reconcile(
         .unwrap_or(claim.claimed_at);
     match rules.policy {
         Policy::AtLeastOnce => again(record, rules, retry_at(record, rules, doubt_since)),
+        // A person will be asked, and should be told what is known by then.
+        Policy::Keyed if readable && rules.gate == Gate::Confirm => look(record, claim, rules, doubt_since, now),
         Policy::Keyed => {
             if readable && record.lookups.is_empty() {
                 return Reconciled::LookAt(retry_at(record, rules, doubt_since));
@@ -114,8 +116,12 @@ fn look(
     }
     let first_late = quiet.max(doubt_since).plus(Duration::from_millis(1));
     // Early lookups can only find; they make the common case, a lost answer, quick.
-    let early = record.lookups.len();
-    match rules.lookups.get(early) {
+    let looked_at = record.lookups.last().map(|lookup| lookup.at);
+    let next = rules
+        .lookups
+        .iter()
+        .find(|delay| looked_at.is_none_or(|at| doubt_since.plus(**delay) > at));
+    match next {
         Some(delay) if doubt_since.plus(*delay) < quiet => {
             Reconciled::LookAt(doubt_since.plus(*delay))
         }

@@ -344,7 +344,10 @@ fn a_linked_work_tree_works() {
     );
     write(&mut store, &[claimed("news/a", 1)]);
     assert_eq!(rows(&store.read().unwrap()).len(), 1);
-    let journal = store.journal(&[claimed("news/a", 1)]).unwrap();
+    let journal = store
+        .journal_writer()
+        .write(&[claimed("news/a", 1)])
+        .unwrap();
     assert!(journal.ends_with("site/.git/sayonce/journal"), "{journal}");
 }
 

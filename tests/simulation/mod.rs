@@ -15,7 +15,7 @@ use sayonce::config::Config;
 use sayonce::engine::action::{Action, Event};
 use sayonce::engine::core::Core;
 use sayonce::engine::ending::Ending;
-use sayonce::engine::setup::{Announce, Limits, Setup};
+use sayonce::engine::setup::{Limits, Setup};
 use sayonce::model::delivery::State;
 use sayonce::model::ids::{ChannelName, RunId};
 use sayonce::model::item::{Item, ItemId, ItemSettings};
@@ -40,6 +40,8 @@ pub(crate) struct World {
     pub(crate) remote: Remote,
     pub(crate) services: BTreeMap<ChannelName, Service>,
     pub(crate) limits: Limits,
+    pub(crate) selection: Selection,
+    pub(crate) unavailable: BTreeMap<ChannelName, String>,
     /// The site's pages answer 404 before this.
     pub(crate) offline_until: Option<Timestamp>,
     pub(crate) runs_started: u32,
@@ -50,7 +52,7 @@ pub(crate) struct Run {
     core: Core,
     queue: BTreeMap<(Timestamp, u64), Event>,
     queued: u64,
-    actions_done: usize,
+    pub(crate) actions_done: usize,
     pub(crate) notices: Vec<Notice>,
     pub(crate) journal: Vec<Row>,
 }
@@ -91,6 +93,8 @@ impl World {
             remote: Remote::default(),
             services,
             limits,
+            selection: Selection::default(),
+            unavailable: BTreeMap::new(),
             offline_until: None,
             runs_started: 0,
         }
@@ -116,11 +120,10 @@ impl World {
                 items: self.items.clone(),
                 ..Catalog::default()
             },
-            selection: Selection::default(),
+            selection: self.selection.clone(),
             run: RunId::new(format!("local:{}", self.runs_started)),
             limits: self.limits,
-            unavailable: BTreeMap::new(),
-            announce: Announce::New,
+            unavailable: self.unavailable.clone(),
             journal,
         };
         let mut seed = [7; 32];
@@ -292,7 +295,7 @@ impl World {
                     Event::Checked(item, result),
                 )
             }
-            Action::Tell(_) => return None,
+            Action::ForgetJournal(_) | Action::Tell(_) => return None,
         };
         Some(answer)
     }
@@ -364,7 +367,8 @@ impl Run {
     }
 }
 
-fn article(site: &Url, number: usize) -> Item {
+/// Makes the article of a number.
+pub(crate) fn article(site: &Url, number: usize) -> Item {
     let url = site.join(&format!("a{number}/")).expect("a URL");
     let published = Timestamp::parse(&format!("2026-11-{number:02}T08:00:00Z")).expect("a date");
     Item {

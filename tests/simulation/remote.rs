@@ -23,6 +23,8 @@ pub(crate) enum PushFault {
     LostPush,
     /// A rule forbids it.
     Refused,
+    /// No answer; it lands this much later, if the tip still allows it.
+    Late(Duration),
 }
 
 /// The remote.
@@ -30,9 +32,11 @@ pub(crate) enum PushFault {
 pub(crate) struct Remote {
     tip: Option<CommitId>,
     rows: BTreeMap<DeliveryId, StoredRow>,
-    header: Option<Header>,
-    baseline: Baseline,
+    pub(crate) header: Option<Header>,
+    pub(crate) baseline: Baseline,
     commits: BTreeMap<CommitId, Batch>,
+    pub(crate) late: Vec<(Timestamp, CommitId)>,
+    pub(crate) lineages: Vec<String>,
     pub(crate) pushes: usize,
     pub(crate) faults: BTreeMap<usize, PushFault>,
     /// Not reachable between these moments.
@@ -52,7 +56,24 @@ impl Remote {
         self.commits.len()
     }
 
-    pub(crate) fn read(&self, now: Timestamp) -> (Duration, Result<Snapshot, String>) {
+    fn settle_late(&mut self, now: Timestamp) {
+        let due: Vec<_> = self
+            .late
+            .iter()
+            .filter(|(at, _)| *at <= now)
+            .cloned()
+            .collect();
+        self.late.retain(|(at, _)| *at > now);
+        for (_, commit) in due {
+            let pushes = self.pushes;
+            self.pushes = 1_000_000;
+            drop(self.land(now, commit));
+            self.pushes = pushes;
+        }
+    }
+
+    pub(crate) fn read(&mut self, now: Timestamp) -> (Duration, Result<Snapshot, String>) {
+        self.settle_late(now);
         if self.is_away(now) {
             return (GIVE_UP, Err("the remote does not answer".to_owned()));
         }
@@ -68,6 +89,7 @@ impl Remote {
     }
 
     pub(crate) fn push(&mut self, now: Timestamp, batch: &Batch) -> (Duration, PushReport) {
+        self.settle_late(now);
         let commit = CommitId(format!("commit-{}", self.commits.len() + 1));
         self.commits.insert(commit.clone(), batch.clone());
         self.land(now, commit)
@@ -78,6 +100,7 @@ impl Remote {
         now: Timestamp,
         commit: &CommitId,
     ) -> (Duration, PushReport) {
+        self.settle_late(now);
         self.land(now, commit.clone())
     }
 
@@ -88,6 +111,10 @@ impl Remote {
             commit: commit.clone(),
             reason: reason.to_owned(),
         };
+        if let Some(PushFault::Late(delay)) = fault {
+            self.late.push((now.plus(delay), commit.clone()));
+            return (GIVE_UP, unknown("no answer"));
+        }
         if self.is_away(now) || fault == Some(PushFault::LostPush) {
             return (GIVE_UP, unknown("no answer"));
         }
@@ -126,6 +153,7 @@ impl Remote {
             );
         }
         if let Some(header) = batch.header {
+            self.lineages.push(header.lineage.clone());
             self.header = Some(header);
         }
         if let Some(baseline) = batch.baseline {
@@ -134,7 +162,7 @@ impl Remote {
         self.tip = Some(commit.clone());
         match fault {
             Some(PushFault::LostAnswer) => (GIVE_UP, unknown("the answer was lost")),
-            Some(PushFault::LostPush | PushFault::Refused) | None => (
+            Some(PushFault::LostPush | PushFault::Refused | PushFault::Late(_)) | None => (
                 LATENCY,
                 PushReport::Landed {
                     commit,

@@ -28,6 +28,8 @@ pub(crate) enum Fault {
     Status500Stored,
     /// Not stored; to be tried again after this time.
     RateLimited(Duration),
+    /// The same without saying how long.
+    RateLimitedSilent,
     /// Refused for good.
     Refused,
     /// No byte left.
@@ -48,6 +50,13 @@ pub(crate) struct Service {
     latency: Duration,
     posts: Vec<Post>,
     pub(crate) writes: usize,
+    pub(crate) write_times: Vec<Timestamp>,
+    pub(crate) lookups_made: std::cell::Cell<usize>,
+    pub(crate) opens: usize,
+    pub(crate) account: Option<String>,
+    pub(crate) skew: Option<Duration>,
+    pub(crate) always: Option<Fault>,
+    pub(crate) open_fails: bool,
     pub(crate) faults: BTreeMap<usize, Fault>,
     /// Tokens that were sent: none twice.
     tokens: Vec<String>,
@@ -64,6 +73,13 @@ impl Service {
             latency: Duration::from_millis(300),
             posts: Vec::new(),
             writes: 0,
+            write_times: Vec::new(),
+            lookups_made: std::cell::Cell::new(0),
+            opens: 0,
+            account: None,
+            skew: None,
+            always: None,
+            open_fails: false,
             faults: BTreeMap::new(),
             tokens: Vec::new(),
             unreadable: false,
@@ -90,10 +106,21 @@ impl Service {
     }
 
     pub(crate) fn open(&mut self) -> Opening {
+        self.opens += 1;
+        if self.open_fails {
+            return Opening::Closed {
+                trouble: sayonce::model::outcome::Trouble::Unreachable,
+                reason: "refused".to_owned(),
+            };
+        }
         Opening::Ready(Session {
-            account: Account::new(format!("https://{}.example/@blog", self.name)),
+            account: Account::new(
+                self.account
+                    .clone()
+                    .unwrap_or_else(|| format!("https://{}.example/@blog", self.name)),
+            ),
             text_limit: None,
-            clock_skew: None,
+            clock_skew: self.skew,
         })
     }
 
@@ -121,6 +148,7 @@ impl Service {
     }
 
     pub(crate) fn lookup(&self, now: Timestamp, claim: &Claim) -> Lookup {
+        self.lookups_made.set(self.lookups_made.get() + 1);
         if self.unreadable || self.kind == Kind::IndexNow {
             return Lookup::CannotTell {
                 reason: "503".to_owned(),
@@ -148,6 +176,7 @@ impl Service {
         claims: &[PushedClaim],
     ) -> (Duration, Outcome) {
         self.writes += 1;
+        self.write_times.push(now);
         for pushed in claims {
             let claim = pushed.claim();
             assert!(
@@ -170,7 +199,7 @@ impl Service {
             refusal,
             reason: reason.to_owned(),
         };
-        match self.faults.get(&self.writes).copied() {
+        match self.always.or(self.faults.get(&self.writes).copied()) {
             None => {
                 let accepted = self.store(claims, now);
                 (self.latency, accepted)
@@ -197,6 +226,9 @@ impl Service {
                 self.latency,
                 refused(Refusal::RateLimited(Some(Wait::For(wait))), "429"),
             ),
+            Some(Fault::RateLimitedSilent) => {
+                (self.latency, refused(Refusal::RateLimited(None), "429"))
+            }
             Some(Fault::Refused) => (self.latency, refused(Refusal::Permanent, "422")),
             Some(Fault::NotSent) => (
                 self.latency,
