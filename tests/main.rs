@@ -20,3 +20,5 @@ mod sandbox;
 mod simulation;
 #[cfg(test)]
 mod source;
+#[cfg(test)]
+mod tidy;
