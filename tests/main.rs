@@ -11,6 +11,8 @@ mod git;
 #[cfg(test)]
 mod ledger;
 #[cfg(test)]
+mod own_ledger;
+#[cfg(test)]
 mod protocol_doc;
 #[cfg(test)]
 mod render;
