@@ -64,6 +64,18 @@ pub enum Command {
     Skip(DecisionArgs),
     /// Say that an article is known under an older address
     Rename(RenameArgs),
+    /// Answer a ledger that was rewound, or that belongs to another repository
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
+}
+
+/// The verbs of `ledger`.
+#[derive(Debug, Subcommand)]
+pub enum LedgerCommand {
+    /// Take the ledger as it is now: a fork's own, or a rewound one
+    Accept,
+    /// Bring back the rows that a rewound ledger lost, from its witness
+    Repair,
 }
 
 /// What `plan` and `status` take.

@@ -17,7 +17,7 @@ use crate::model::time::Timestamp;
 use crate::plan::survey::{Selection, survey};
 use crate::report::terminal::Terminal;
 
-use super::commit::{Commit, commit};
+use super::commit::{Commit, commit, sound};
 use super::world::{Place, World};
 
 /// Marks what is online as announced before.
@@ -38,7 +38,7 @@ pub(super) fn baseline(
     }
     let mut store = world.store(environment, &clock)?;
     let mut added = Baseline::new();
-    drop(commit(&mut store, |snapshot| {
+    drop(commit(&mut store, sound, |snapshot| {
         let now = clock.now();
         let selection = world.selection(&arguments.output, Some(snapshot))?;
         let (baseline, new) = extended(&world, snapshot, &selection, now);

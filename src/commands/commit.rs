@@ -8,8 +8,6 @@ use crate::ledger::git_store::GitStore;
 use crate::ledger::{Baseline, Batch, Change, Header, PushReport, Snapshot, Store as _};
 use crate::model::time::Timestamp;
 
-use super::decisions::check_standing;
-
 /// How often a commit is built anew when somebody else was first.
 const TRIES_MAX: u32 = 8;
 
@@ -35,13 +33,14 @@ pub(super) struct Commit {
 /// A push whose answer was lost is looked for at the tip: the same decision is not written twice.
 pub(super) fn commit(
     store: &mut GitStore,
+    check: fn(&Snapshot) -> Result<(), Failure>,
     mut decide: impl FnMut(&Snapshot) -> Result<Option<Commit>, Failure>,
 ) -> Result<String, Failure> {
     let mut reason = String::new();
     let mut pushed: Option<Commit> = None;
     for _ in 0..TRIES_MAX {
         let snapshot = store.read()?;
-        check_standing(&snapshot)?;
+        check(&snapshot)?;
         if let Some(pushed) = pushed.take().filter(|pushed| stands(pushed, &snapshot)) {
             return Ok(pushed.told);
         }
@@ -74,6 +73,14 @@ pub(super) fn commit(
         Failure::new(Exit::Ledger, anyhow!("it could not be pushed: {reason}"))
             .hinted("run the same command again"),
     )
+}
+
+/// Ends a command whose ledger may not be written.
+pub(super) fn sound(snapshot: &Snapshot) -> Result<(), Failure> {
+    match snapshot.standing.trouble() {
+        None => Ok(()),
+        Some(reason) => Err(Failure::new(Exit::Ledger, anyhow!("{reason}"))),
+    }
 }
 
 /// Whether everything that was to be written stands at the tip.

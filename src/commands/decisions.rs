@@ -14,7 +14,7 @@ use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
-use crate::ledger::{Change, Snapshot, Standing};
+use crate::ledger::{Change, Snapshot};
 use crate::model::delivery::{self, Decision, Event, Operation, Record, State};
 use crate::model::item::ItemId;
 use crate::model::outcome::Remote;
@@ -24,7 +24,7 @@ use crate::plan::guard::KeptBack;
 use crate::plan::survey::{Selection, Survey, survey};
 use crate::report::terminal::Terminal;
 
-use super::commit::{Commit, commit};
+use super::commit::{Commit, commit, sound};
 use super::world::{Place, World};
 
 /// What a person says about one delivery.
@@ -170,7 +170,7 @@ impl Desk {
     ) -> Result<Exit, Failure> {
         let who = self.store.who();
         let (world, clock) = (&self.world, &self.clock);
-        let told = commit(&mut self.store, |snapshot| {
+        let told = commit(&mut self.store, sound, |snapshot| {
             let now = clock.now();
             let delivery = world.delivery(item, channel, snapshot)?;
             let by = Decision {
@@ -208,7 +208,7 @@ impl Desk {
         terminal: &mut Terminal,
     ) -> Result<Exit, Failure> {
         let (world, clock) = (&self.world, &self.clock);
-        let told = commit(&mut self.store, |snapshot| {
+        let told = commit(&mut self.store, sound, |snapshot| {
             let now = clock.now();
             let all = survey(
                 &world.catalog,
@@ -255,7 +255,7 @@ impl Desk {
 
     fn rename(mut self, old: &str, new: &str, terminal: &mut Terminal) -> Result<Exit, Failure> {
         let (world, clock) = (&self.world, &self.clock);
-        let told = commit(&mut self.store, |snapshot| {
+        let told = commit(&mut self.store, sound, |snapshot| {
             let old_id = world.item(old, snapshot)?;
             let new_id = world.item(new, snapshot)?;
             let Some(item) = world.catalog.items.iter().find(|item| item.id == new_id) else {
@@ -510,15 +510,5 @@ impl World {
             .hinted("mend the file first; nothing is decided about a row that can't be read")),
             None => Ok(delivery),
         }
-    }
-}
-
-/// Ends a command whose ledger may not be written.
-pub(super) fn check_standing(snapshot: &Snapshot) -> Result<(), Failure> {
-    match &snapshot.standing {
-        Standing::Sound { .. } => Ok(()),
-        Standing::Rewound { reason }
-        | Standing::Foreign { reason }
-        | Standing::TooNew { reason } => Err(Failure::new(Exit::Ledger, anyhow!("{reason}"))),
     }
 }

@@ -4,12 +4,13 @@ mod baseline;
 mod commit;
 mod decisions;
 mod example;
+mod ledger;
 mod plan;
 mod rehearse;
 mod run;
 mod world;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, LedgerCommand};
 use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
@@ -52,6 +53,8 @@ pub fn dispatch(
         Command::Skip(arguments) => {
             decisions::one(&Verb::Skip, &place, &arguments, environment, terminal)
         }
+        Command::Ledger(LedgerCommand::Accept) => ledger::accept(&place, environment, terminal),
+        Command::Ledger(LedgerCommand::Repair) => ledger::repair(&place, environment, terminal),
         Command::Rename(arguments) => decisions::rename(&place, &arguments, environment, terminal),
     }
 }

@@ -7,7 +7,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
-use crate::ledger::{Snapshot, Standing, Store as _};
+use crate::ledger::{Snapshot, Store as _};
 use crate::model::time::Timestamp;
 use crate::plan::outlook::{Outlook, outlook};
 use crate::plan::survey::{Survey, survey};
@@ -199,13 +199,6 @@ fn problems(world: &World, snapshot: &Snapshot, survey: &Survey) -> Vec<String> 
             file.path, file.reason
         )
     }));
-    match &snapshot.standing {
-        Standing::Sound { .. } => {}
-        Standing::Rewound { reason }
-        | Standing::Foreign { reason }
-        | Standing::TooNew { reason } => {
-            problems.push(reason.clone());
-        }
-    }
+    problems.extend(snapshot.standing.trouble());
     problems
 }

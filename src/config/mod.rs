@@ -67,7 +67,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
     let (message, hint) = if error.kind() == std::io::ErrorKind::NotFound {
         (
             "there is no such file".to_owned(),
-            "write one with `sayonce init`, or name it with `--config FILE`",
+            "write one (docs/configuration.md says how), or name it with `--config FILE`",
         )
     } else {
         (

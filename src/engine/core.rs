@@ -255,7 +255,7 @@ impl Core {
         let Some(snapshot) = self.outbox.snapshot().cloned() else {
             return;
         };
-        if let Some(reason) = unsound(&snapshot) {
+        if let Some(reason) = snapshot.standing.trouble() {
             self.give_up(reason);
             return;
         }
@@ -515,15 +515,5 @@ impl Core {
 
     pub(super) fn tell(&mut self, notice: Notice) {
         self.actions.push(Action::Tell(notice));
-    }
-}
-
-/// Returns why nothing may be sent from this ledger.
-fn unsound(snapshot: &Snapshot) -> Option<String> {
-    match &snapshot.standing {
-        Standing::Sound { .. } => None,
-        Standing::Rewound { reason }
-        | Standing::Foreign { reason }
-        | Standing::TooNew { reason } => Some(reason.clone()),
     }
 }

@@ -195,6 +195,24 @@ pub enum Standing {
     },
 }
 
+impl Standing {
+    /// Returns why nothing may be sent, with the commands that answer it; none if sends are allowed.
+    pub fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Sound { .. } => None,
+            Self::Rewound { reason } => Some(format!(
+                "the ledger was rewound: {reason}; nothing is sent. `sayonce ledger repair` brings back what its witness \
+                 remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch \
+                 and `refs/sayonce/witness`"
+            )),
+            Self::Foreign { reason } => Some(format!(
+                "{reason}; nothing is sent. `sayonce ledger accept` if this copy shall announce by itself"
+            )),
+            Self::TooNew { reason } => Some(format!("{reason}; nothing is sent")),
+        }
+    }
+}
+
 /// Rows that move together, in one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {

@@ -63,7 +63,8 @@ pub fn rewound(witness: Side<'_>, tip: Side<'_>) -> Option<String> {
     })
 }
 
-fn row_went_back(before: &Row, now: &Row) -> Option<String> {
+/// Returns what went backwards from one version of a row to another.
+pub fn row_went_back(before: &Row, now: &Row) -> Option<String> {
     before.operations.iter().find_map(|(operation, earlier)| {
         let Some(later) = now.operations.get(operation) else {
             return Some(format!("lost its operation `{operation}`"));

@@ -47,7 +47,7 @@ text_id!(
     Fingerprint
 );
 text_id!(
-    /// Which run made a claim: `github:<run id>/<attempt>` or `local:<host>/<process>`.
+    /// Which run made a claim: `github:<run id>/<attempt>`, or `local:` and a random word.
     RunId
 );
 

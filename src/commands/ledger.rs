@@ -1,0 +1,129 @@
+//! `ledger accept` and `ledger repair`: a fork's or moved ledger, and a rewound one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::ledger::git_store::GitStore;
+use crate::ledger::standing::row_went_back;
+use crate::ledger::{Change, Header, Snapshot, Standing, Store as _};
+use crate::report::terminal::Terminal;
+
+use super::commit::{Commit, commit};
+use super::world::{Place, open_store};
+
+/// Takes the ledger as it is now: a fork's own, or a rewound one.
+pub(super) fn accept(
+    place: &Place,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let (mut store, clock) = open(place, environment)?;
+    let repository = store.repository().map(str::to_owned);
+    let told = commit(&mut store, in_trouble, |snapshot| {
+        let mut header = snapshot.header.clone().unwrap_or_else(Header::blank);
+        header.repository.clone_from(&repository);
+        Ok(Some(Commit {
+            header: Some(header),
+            subject: Some("ledger: accepted as it is".to_owned()),
+            told: "the ledger is taken as it is now; `sayonce plan` shows what that makes due\n"
+                .to_owned(),
+            at: clock.now(),
+            ..Commit::default()
+        }))
+    })?;
+    terminal.result(&told);
+    Ok(Exit::Proved)
+}
+
+/// Brings back rows that went backwards, from the ledger at the witness.
+pub(super) fn repair(
+    place: &Place,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let (mut store, clock) = open(place, environment)?;
+    store.read()?;
+    let Some(witness) = store.read_witness()? else {
+        return Err(Failure::new(
+            Exit::Ledger,
+            anyhow!("the remote has no witness, so nothing remembers how the ledger was"),
+        )
+        .hinted("`sayonce ledger accept` takes the ledger as it is now"));
+    };
+    let told = commit(&mut store, rewound, |snapshot| {
+        let changes = lost(&witness, snapshot);
+        let mut baseline = snapshot.baseline.clone();
+        for (channel, items) in &witness.baseline {
+            let known: &mut BTreeSet<_> = baseline.entry(channel.clone()).or_default();
+            known.extend(items.iter().cloned());
+        }
+        let count = changes.len();
+        Ok(Some(Commit {
+            told: format!("{count} rows were brought back from the witness\n"),
+            changes,
+            header: witness.header.clone(),
+            baseline: Some(baseline),
+            subject: Some("ledger: repaired from its witness".to_owned()),
+            at: clock.now(),
+        }))
+    })?;
+    terminal.result(&told);
+    Ok(Exit::Proved)
+}
+
+fn open(place: &Place, environment: &Environment) -> Result<(GitStore, Arc<dyn Clock>), Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let top = place.top()?;
+    let config = Config::load(&place.config_path(&top))?;
+    Ok((
+        open_store(&top, &config.ledger, environment, &clock)?,
+        clock,
+    ))
+}
+
+/// The witness's rows that are missing at the tip, or older there.
+fn lost(witness: &Snapshot, tip: &Snapshot) -> Vec<Change> {
+    witness
+        .rows
+        .iter()
+        .filter_map(|(id, before)| {
+            let now = tip.rows.get(id);
+            let went_back = now.is_none_or(|now| row_went_back(&before.row, &now.row).is_some());
+            went_back.then(|| Change {
+                row: before.row.clone(),
+                expected: now.map(|now| now.blob.clone()),
+            })
+        })
+        .collect()
+}
+
+fn in_trouble(snapshot: &Snapshot) -> Result<(), Failure> {
+    match &snapshot.standing {
+        Standing::Rewound { .. } | Standing::Foreign { .. } => Ok(()),
+        Standing::TooNew { reason } => Err(Failure::new(Exit::Ledger, anyhow!("{reason}"))),
+        Standing::Sound { .. } => Err(Failure::new(
+            Exit::Usage,
+            anyhow!("the ledger is sound: there is nothing to accept"),
+        )),
+    }
+}
+
+fn rewound(snapshot: &Snapshot) -> Result<(), Failure> {
+    match &snapshot.standing {
+        Standing::Rewound { .. } => Ok(()),
+        Standing::TooNew { reason } => Err(Failure::new(Exit::Ledger, anyhow!("{reason}"))),
+        Standing::Foreign { reason } => Err(Failure::new(Exit::Usage, anyhow!("{reason}"))
+            .hinted("`sayonce ledger accept` if this copy shall announce by itself")),
+        Standing::Sound { .. } => Err(Failure::new(
+            Exit::Usage,
+            anyhow!("the ledger is sound: there is nothing to repair"),
+        )),
+    }
+}
