@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod channel;
 #[cfg(test)]
+mod cli;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod engine;
