@@ -1,1 +1,113 @@
-//! x
+//! SIGKILL in the middle of a call, and the same command again.
+
+#[cfg(unix)]
+use std::os::unix::process::ExitStatusExt as _;
+
+use super::program::Ran;
+use super::site::{Site, four_channels};
+
+/// The end that no program can prevent.
+const SIGKILL: i32 = 9;
+
+/// Quick enough for a test, slow enough for a busy machine: a timeout is 1 s.
+fn quick() -> Site {
+    four_channels()
+        .articles(2)
+        .every_channel("interval = \"2s\"\ntimeout = \"20s\"\nsend_window = \"10s\"\nquarantine = \"0s\"\nsettle = \"0s\"")
+        .start()
+}
+
+fn rehearse(site: &Site, fault: &str) -> Ran {
+    let kept = site.path("kept").display().to_string();
+    site.program_without_secrets(
+        &site.path("site"),
+        &[
+            "rehearse", "--format", "json", "--speed", "20", "--keep", &kept, "--fault", fault,
+        ],
+    )
+    .run()
+}
+
+fn check(fault: &str) {
+    let site = quick();
+    let killed = rehearse(&site, fault);
+    assert_eq!(killed.status.signal(), Some(SIGKILL), "{fault}: {killed:?}");
+    assert_eq!(killed.stdout, "");
+    let ran = rehearse(&site, fault);
+    ran.assert_code(0);
+    assert_eq!(ran.summary(), "done 8", "{fault}");
+    let report = ran.json();
+    let counts = report["posts"].as_array().unwrap();
+    assert_eq!(counts.len(), 8, "{fault}");
+    for count in counts {
+        let times = count["count"].as_u64().unwrap();
+        // A ping may be repeated: that is its policy.
+        let allowed = if count["channel"] == "search" {
+            1..=2
+        } else {
+            1..=1
+        };
+        assert!(allowed.contains(&times), "{fault}: {count}");
+    }
+    assert_eq!(
+        (&report["duplicates"], &report["missing"]),
+        (&0.into(), &0.into()),
+        "{fault}"
+    );
+    assert_eq!(
+        site.requests(),
+        0,
+        "a rehearsal speaks to its own stand-ins"
+    );
+}
+
+#[test]
+fn killed_after_the_post_was_stored_and_before_its_answer() {
+    for fault in [
+        "devto:1=kill",
+        "mastodon:2=kill",
+        "bluesky:1=kill",
+        "search:1=kill",
+    ] {
+        check(fault);
+    }
+}
+
+#[test]
+fn killed_before_the_post_was_stored() {
+    for fault in [
+        "devto:1=kill-before",
+        "mastodon:2=kill-before",
+        "bluesky:1=kill-before",
+    ] {
+        check(fault);
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_while_the_service_works_is_continued_by_the_next() {
+    let site = super::site::mastodon()
+        .articles(2)
+        .fault("mastodon:1=slow=1s")
+        .start();
+    let run = site.start(&["run", "--format", "json"]);
+    super::stopped::until_a_write_is_open(&site);
+    run.signal("KILL", &site.home());
+    let killed = run.end();
+    assert_eq!(killed.status.signal(), Some(SIGKILL), "{killed:?}");
+    assert_eq!(site.posts().len(), 1, "the service stored it all the same");
+    let ran = site.sayonce(&["run"]);
+    ran.assert_code(0);
+    assert!(
+        ran.stderr
+            .contains("article-1 on mastodon: an earlier run was sending it since "),
+        "{}",
+        ran.stderr
+    );
+    let status = site.sayonce(&["status", "--format", "json"]);
+    assert_eq!(
+        status.deliveries(),
+        "article-1 mastodon done read_back 1\narticle-2 mastodon done response 1\n"
+    );
+    site.assert_exactly_once();
+}
