@@ -17,7 +17,7 @@ use super::program::{Program, Ran, Running};
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     channels: Vec<(String, Kind)>,
-    articles: Vec<usize>,
+    pub(crate) articles: Vec<usize>,
     site: String,
     ledger: String,
     every_channel: String,
@@ -99,6 +99,12 @@ impl Plan {
         let all = self.channel.entry(name.to_owned()).or_default();
         all.push_str(lines);
         all.push('\n');
+        self
+    }
+
+    /// Takes one channel's own lines away.
+    pub(crate) fn without_own_lines(mut self, name: &str) -> Self {
+        self.channel.remove(name);
         self
     }
 
