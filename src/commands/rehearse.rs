@@ -70,9 +70,9 @@ pub(super) fn rehearse(
     let (world, environment) = directed(stage.world, &sandbox, &clock, environment)?;
     let repository = scratch::clone_in(scratch.path(), &stage.branch, &stage.ledger, begins_at)
         .map_err(|error| Failure::new(Exit::Ledger, error))?;
-    let selection = world.selection(&arguments.output, None)?;
-    tell_notices(&world, terminal);
     let mut store = open_store(&repository, &world.config.ledger, &environment, &clock)?;
+    let selection = world.selection_before(&arguments.output, &mut store)?;
+    tell_notices(&world, terminal);
     let limits = Limits {
         deadline: None,
         max_wait: MAX_WAIT,

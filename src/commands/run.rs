@@ -47,7 +47,7 @@ pub(super) fn run(
     let world = World::read(place, &clock)?;
     terminal.set_timezone(world.config.site.timezone);
     let mut store = world.store(environment, &clock)?;
-    let selection = world.selection(&arguments.output, None)?;
+    let selection = world.selection_before(&arguments.output, &mut store)?;
     let limits = Limits {
         deadline: deadline(started, arguments.deadline),
         max_wait: arguments.max_wait,

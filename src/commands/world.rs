@@ -15,8 +15,8 @@ use crate::engine::liveness::Scout;
 use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
-use crate::ledger::Snapshot;
 use crate::ledger::git_store::{GitStore, GitStoreOptions};
+use crate::ledger::{Snapshot, Store as _};
 use crate::model::ids::{ChannelName, RunId};
 use crate::model::item::ItemId;
 use crate::model::time::Timestamp;
@@ -123,7 +123,21 @@ impl World {
         )))
     }
 
-    /// Takes `--item` and `--channel`.
+    /// Takes `--item` and `--channel` before a run. The ledger is read only for an item that no source lists.
+    pub(super) fn selection_before(
+        &self,
+        arguments: &OutputArgs,
+        store: &mut GitStore,
+    ) -> Result<Selection, Failure> {
+        let selection = self.selection(arguments, None)?;
+        let is_listed = |id: &ItemId| self.catalog.items.iter().any(|item| item.id == *id);
+        if selection.items.iter().all(is_listed) {
+            return Ok(selection);
+        }
+        self.selection(arguments, Some(&store.read()?))
+    }
+
+    /// Takes `--item` and `--channel`. Without a snapshot, an item that no source lists may be in the ledger.
     pub(super) fn selection(
         &self,
         arguments: &OutputArgs,
