@@ -15,6 +15,7 @@ use crate::model::item::ItemId;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
 use crate::plan::survey::{Selection, survey};
+use crate::report::human::number;
 use crate::report::terminal::Terminal;
 
 use super::commit::{Commit, commit, sound};
@@ -54,7 +55,10 @@ pub(super) fn baseline(
         Ok(Some(Commit {
             header: Some(header),
             baseline: Some(baseline),
-            subject: Some(format!("ledger: baseline of {count} deliveries")),
+            subject: Some(format!(
+                "ledger: baseline of {}",
+                number(count, "delivery", "deliveries")
+            )),
             at: now,
             ..Commit::default()
         }))
