@@ -250,7 +250,20 @@ fn with_the_remote_away_at_the_claim_nothing_is_sent() {
     world.remote.away = Some((world.now, world.now.plus(Duration::from_hours(1))));
     let ending = world.run();
     assert_eq!(ending.exit, Exit::Ledger);
+    assert_eq!(ending.problems, ["the remote does not answer"]);
     assert_eq!(world.service("mastodon").writes, 0);
+}
+
+#[test]
+fn with_the_remote_away_a_deadline_is_kept() {
+    let mut world = World::new(MASTODON, 1);
+    let began = world.now;
+    world.remote.away = Some((began, began.plus(Duration::from_hours(1))));
+    world.limits.deadline = Some(began.plus(Duration::from_secs(40)));
+    let ending = world.run();
+    assert_eq!(ending.exit, Exit::Ledger);
+    let took = world.now.since(began);
+    assert!(took <= Duration::from_secs(50), "{took:?}");
 }
 
 #[test]
@@ -260,6 +273,7 @@ fn a_refused_push_sends_nothing() {
     let ending = world.run();
     assert_eq!(ending.exit, Exit::Ledger);
     assert_eq!(ending.problems, ["protected branch; set `ledger.branch`"]);
+    assert_eq!((ending.summary.pending, ending.summary.busy), (1, 0));
     assert_eq!(world.service("mastodon").writes, 0);
 }
 

@@ -112,6 +112,11 @@ impl Core {
             Event::Tick => {}
             Event::Stop => self.stop_requested(now),
             Event::LedgerRead(read) => {
+                if let Err(reason) = &read
+                    && self.outbox.failure().is_none()
+                {
+                    self.tell(Notice::Warning(reason.clone()));
+                }
                 let landed = self.outbox.was_read(now, read.map(|snapshot| *snapshot));
                 self.landed(now, landed);
                 self.surveyed(now);
@@ -395,6 +400,11 @@ impl Core {
         self.stop = Some(now);
         self.tell(Notice::Stopping);
         self.outbox.abandon_waiting();
+        self.drop_claims();
+    }
+
+    /// Forgets claims that no push carries yet: they will not be sent, so nobody should read that they are.
+    pub(super) fn drop_claims(&mut self) {
         for claim in self.outbox.drop_claims() {
             if let Some(desk) = self.desks.get_mut(&claim.channel) {
                 desk.own.remove(&claim.token);
@@ -418,9 +428,13 @@ impl Core {
             ]
         });
         let by_remote = self.outbox.wake_at(self.setup.limits.push_gap);
+        let remote = match self.outbox.failure() {
+            Some(_) => "the ledger's remote",
+            None => "the next push to the ledger",
+        };
         let by_clock = by_stop
             .map(|at| (at, "the answer in hand".to_owned()))
-            .chain(by_remote.map(|at| (at, "the next push to the ledger".to_owned())))
+            .chain(by_remote.map(|at| (at, remote.to_owned())))
             .filter(|(at, _)| *at > now);
         let by_channel = self
             .wakes

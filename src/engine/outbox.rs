@@ -102,6 +102,8 @@ pub(super) struct Outbox {
     read_at: Option<Timestamp>,
     failures: u32,
     failing_since: Option<Timestamp>,
+    /// Why the last read failed.
+    failure: Option<String>,
     next_try_at: Option<Timestamp>,
     /// Since when pushes are not confirmed, though the tip may be readable.
     push_failing_since: Option<Timestamp>,
@@ -123,6 +125,7 @@ impl Outbox {
             read_at: None,
             failures: 0,
             failing_since: None,
+            failure: None,
             next_try_at: None,
             push_failing_since: None,
             races: 0,
@@ -179,6 +182,11 @@ impl Outbox {
             .as_ref()
             .and_then(|snapshot| snapshot.header.as_ref());
         self.header.as_ref().or(shipped).or(stored)
+    }
+
+    /// Why the ledger can't be read, in the store's words.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     /// Returns the row as it is decided, be it on the remote already or not.
@@ -462,7 +470,8 @@ impl Outbox {
     pub(super) fn was_read(&mut self, now: Timestamp, read: Result<Snapshot, String>) -> Landed {
         let snapshot = match read {
             Ok(snapshot) => snapshot,
-            Err(_reason) => {
+            Err(reason) => {
+                self.failure = Some(reason);
                 self.failures += 1;
                 self.failing_since.get_or_insert(now);
                 let again_at = now.plus(remote_backoff(self.failures));
@@ -621,9 +630,10 @@ impl Outbox {
         }
     }
 
-    const fn reached(&mut self, now: Timestamp) {
+    fn reached(&mut self, now: Timestamp) {
         self.failures = 0;
         self.failing_since = None;
+        self.failure = None;
         self.next_try_at = None;
         self.read_at = Some(now);
     }

@@ -74,14 +74,15 @@ impl Core {
             return;
         };
         let patience = match (self.setup.limits.deadline, self.outbox.unsaved().is_empty()) {
-            (Some(deadline), true) => REMOTE_PATIENCE.min(deadline.since(since)),
             (None, true) => REMOTE_PATIENCE,
+            (Some(deadline), true) => REMOTE_PATIENCE.min(deadline.since(since)),
             (Some(deadline), false) => deadline.minus(Duration::from_secs(5)).since(since),
             (None, false) => REMOTE_PATIENCE_WITH_RESULTS,
         };
         let give_up_at = since.plus(patience);
         if now >= give_up_at || self.stop.is_some() {
-            self.give_up("the ledger's remote can't be reached".to_owned());
+            let unconfirmed = "the ledger's remote confirms no push";
+            self.give_up(self.outbox.failure().unwrap_or(unconfirmed).to_owned());
         } else {
             self.wakes
                 .push((give_up_at, "the ledger's remote".to_owned()));
@@ -112,6 +113,7 @@ impl Core {
     pub(super) fn give_up(&mut self, reason: String) {
         if self.fatal.is_none() {
             self.fatal = Some(reason);
+            self.drop_claims();
             self.save_to_journal();
         }
     }
