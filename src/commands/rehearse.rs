@@ -34,7 +34,7 @@ use crate::report::{human, json, rehearsal};
 use crate::sandbox::{Sandbox, SandboxOptions, SandboxPost, StandIn};
 
 use super::example;
-use super::run::{Job, tell_notices};
+use super::run::{Job, tell_notices, tell_problems};
 use super::world::{Place, World, is_top, open_store};
 
 /// A rehearsal waits for everything, as a sequence of real runs would.
@@ -100,7 +100,10 @@ pub(super) fn rehearse(
     let posts = sandbox.posts();
     let counted = count(&ending, &posts, &facts, arguments.keep.as_deref());
     let text = match arguments.output.format {
-        Format::Json => json::run(&ending, taken, Some(counted.clone())),
+        Format::Json => {
+            tell_problems(&ending, terminal);
+            json::run(&ending, taken, Some(counted.clone()))
+        }
         Format::Text => {
             let log = scratch::log(scratch.path(), &stage.branch)
                 .map_err(|error| Failure::new(Exit::Ledger, error))?;

@@ -72,7 +72,10 @@ pub(super) fn run(
     };
     let (ending, taken) = job.run(environment, terminal)?;
     let text = match arguments.output.format {
-        Format::Json => json::run(&ending, taken, None),
+        Format::Json => {
+            tell_problems(&ending, terminal);
+            json::run(&ending, taken, None)
+        }
         Format::Text => human::ending(&ending, &titles, timezone),
     };
     terminal.result(&text);
@@ -160,6 +163,13 @@ pub(super) fn tell_notices(world: &World, terminal: &mut Terminal) {
     }
     for problem in &world.catalog.problems {
         terminal.tell(&Notice::Warning(problem.clone()));
+    }
+}
+
+/// Says on standard error what went wrong: JSON goes to programs, and the log is what people look at then.
+pub(super) fn tell_problems(ending: &Ending, terminal: &mut Terminal) {
+    for problem in &ending.problems {
+        terminal.error_line(&format!("problem: {problem}"));
     }
 }
 

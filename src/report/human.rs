@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use chrono_tz::Tz;
 
 use crate::engine::ending::{Ending, Summary};
+use crate::exit::Exit;
 use crate::model::delivery::State;
 use crate::model::item::ItemId;
 use crate::model::time::Timestamp;
@@ -45,15 +46,25 @@ pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz) -> String {
     for alarm in &ending.alarms {
         put!(text, "alarm: {alarm}\n");
     }
-    put!(
-        text,
-        "{}\n",
-        counts(ending.summary, ending.out_of_scope.len())
-    );
-    if let Some((at, what)) = &ending.next_due {
+    if ending.deliveries.is_empty() && !ending.problems.is_empty() {
+        // What is due is not known where the ledger or the articles can't be read.
+        text.push_str("Nothing was announced.\n");
+    } else {
         put!(
             text,
-            "Work remains: the next is due at {} ({what}). Nothing needs doing; the next run continues.\n",
+            "{}\n",
+            counts(ending.summary, ending.out_of_scope.len())
+        );
+    }
+    if let Some((at, what)) = &ending.next_due {
+        let comfort = match ending.exit {
+            Exit::Proved | Exit::WorkRemains => " Nothing needs doing; the next run continues.",
+            // What was said above needs doing first.
+            Exit::Internal | Exit::Usage | Exit::Ledger | Exit::Refused | Exit::NeedsPerson => "",
+        };
+        put!(
+            text,
+            "Work remains: the next is due at {} ({what}).{comfort}\n",
             clock_time(*at, timezone)
         );
     }
