@@ -6,7 +6,7 @@ mod fetch;
 mod indexnow;
 mod mastodon;
 mod registry;
-mod server;
+pub(crate) mod server;
 mod transport;
 
 use std::sync::Arc;
