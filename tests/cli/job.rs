@@ -332,7 +332,7 @@ fn plan_shows_the_text_before_and_status_shows_the_proof_after() {
     status.assert_code(0);
     insta::assert_snapshot!(without_numbers(&status.stdout), @r"
     Article 1  [article-1]
-      search    posted, proved: the service answered with its id
+      search    posted, proved: the service accepted it
       mastodon  posted, proved: the service answered with its id
                 https://mastodon.rehearsal.example/@blog/ID
       devto     posted, proved: the service answered with its id

@@ -233,10 +233,10 @@ impl Ran {
 
 /// `item channel state evidence attempt` of every delivery, a line each.
 pub(crate) fn deliveries(report: &Value) -> String {
-    let word = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "-".to_owned(),
-        other => other.to_string(),
+    let word = |value: &Value| match (value.as_str(), value.as_u64()) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(number)) => number.to_string(),
+        (None, None) => "-".to_owned(),
     };
     let lines = report["deliveries"].as_array().unwrap().iter().map(|one| {
         let words = ["item", "channel", "state", "evidence", "attempt"].map(|key| word(&one[key]));

@@ -63,22 +63,22 @@ fn the_example_is_rehearsed_outside_of_any_repository_with_every_fault_of_the_re
         ran.stderr
     );
     let (first, second) = ("backups-and-restores", "a-garden-of-small-scripts");
-    assert_eq!(evidence(&ran, first, "mastodon"), "read_back 1");
-    assert_eq!(
-        evidence(&ran, second, "mastodon"),
-        "response 2",
-        "it was lost and is sent again"
-    );
-    // A rate limit is no attempt in doubt; what was stored behind the error is the same record when it is repeated.
-    let limited = evidence(&ran, first, "devto");
-    assert!(
-        limited.starts_with("read_back") || limited.starts_with("response"),
-        "{limited}"
-    );
+    let lost_answer = evidence(&ran, first, "mastodon");
+    assert!(lost_answer.starts_with("read_back "), "{lost_answer}");
+    // What was lost is sent again, and only that.
+    let lost_request = evidence(&ran, second, "mastodon");
+    assert!(lost_request.ends_with(" 2"), "{lost_request}");
+    // The record's key is the same in every attempt, so the repeat is the proof.
     let stored = evidence(&ran, first, "bluesky");
     assert!(
-        stored.starts_with("key_replay") || stored.starts_with("read_back"),
+        stored.starts_with("key_replay ") || stored.starts_with("read_back "),
         "{stored}"
+    );
+    let slow = ran.deliveries();
+    assert!(
+        slow.lines()
+            .any(|line| line.contains(" devto done read_back ")),
+        "{slow}"
     );
     let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "only the temporary directory: {left:?}");
@@ -194,9 +194,21 @@ fn what_is_kept_can_be_read_and_is_continued() {
         )
     };
     let states = log("--format=%(trailers:key=State,valueonly,separator=+)");
+    // A result and the next claim may share a commit.
+    let states: Vec<_> = states
+        .split(['+', '\n'])
+        .filter(|state| !state.is_empty())
+        .collect();
     assert_eq!(
-        states.trim(),
-        "in_flight\ndone+in_flight\ndone+in_flight\ndone"
+        states,
+        [
+            "in_flight",
+            "done",
+            "in_flight",
+            "done",
+            "in_flight",
+            "done"
+        ]
     );
     let commits = log("--format=%H");
     let again = rehearse(&site, &["--keep", &keep]);

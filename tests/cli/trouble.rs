@@ -340,13 +340,13 @@ fn with_a_remote_out_of_reach_nothing_is_sent() {
             .all(|line| line.starts_with("waiting ") && line.ends_with(" for the ledger's remote")),
         "{rest}"
     );
-    insta::assert_snapshot!(first, @r"
-    the remote `origin` can't be used: fatal: unable to access 'http://127.0.0.1:1/blog.git/': Failed to connect to 127.0.0.1 port 1 after 0 ms: Couldn't connect to server
-    ");
-    insta::assert_snapshot!(ran.stdout, @r"
-    problem: the remote `origin` can't be used: fatal: unable to access 'http://127.0.0.1:1/blog.git/': Failed to connect to 127.0.0.1 port 1 after 0 ms: Couldn't connect to server
-    Nothing was announced.
-    ");
+    let reason =
+        "the remote `origin` can't be used: fatal: unable to access 'http://127.0.0.1:1/blog.git/'";
+    assert!(first.starts_with(reason), "{first}");
+    assert_eq!(
+        ran.stdout,
+        format!("problem: {first}\nNothing was announced.\n")
+    );
     assert_untouched(&site);
 }
 
