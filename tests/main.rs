@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 mod channel;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod cli;
 #[cfg(test)]
 mod config;

@@ -1,6 +1,5 @@
 //! SIGKILL in the middle of a call, and the same command again.
 
-#[cfg(unix)]
 use std::os::unix::process::ExitStatusExt as _;
 
 use super::program::Ran;

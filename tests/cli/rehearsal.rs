@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::program::{Program, Ran, deliveries};
-use super::site::{Plan, Site, four_channels, mastodon};
+use super::site::{Site, four_channels, mastodon};
 
 /// Each delivery was counted once, as the stand-ins saw it; pings at least once.
 #[track_caller]
@@ -219,10 +219,7 @@ fn what_is_kept_can_be_read_and_is_continued() {
 
 #[test]
 fn the_posts_are_shown_as_they_would_look() {
-    let site = Plan::of(&[("mastodon", sayonce::model::channel::Kind::Mastodon)])
-        .articles(1)
-        .every_channel(UNHURRIED)
-        .start();
+    let site = mastodon().articles(1).every_channel(UNHURRIED).start();
     let ran = site
         .program_without_secrets(&site.path("site"), &["rehearse", "--speed", "20"])
         .run();

@@ -270,7 +270,6 @@ impl Site {
     }
 
     /// Writes an executable hook into the remote.
-    #[cfg(unix)]
     pub(crate) fn hook(&self, name: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.path("remote.git/hooks").join(name);

@@ -375,6 +375,57 @@ fn a_protected_branch_sends_nothing_and_names_the_way_out() {
     );
 }
 
+#[test]
+fn an_outcome_that_can_not_be_pushed_is_kept_on_this_machine_and_brought_by_the_next_run() {
+    let site = mastodon().articles(1).every_channel("").start();
+    // The claim is taken, its result is not.
+    site.hook(
+        "pre-receive",
+        "if [ -e claimed ]; then echo 'error: GH006: Protected branch update failed.' >&2; exit 1; fi; : > claimed",
+    );
+    let ran = site.run(&[]);
+    ran.assert_code(3);
+    assert_eq!(ran.deliveries(), "article-1 mastodon done response 1\n");
+    assert!(
+        ran.stderr
+            .contains("outcomes that could not be pushed are kept in "),
+        "{}",
+        ran.stderr
+    );
+    let journal = site.path("site/.git/sayonce/journal");
+    assert_eq!(std::fs::read_dir(&journal).unwrap().count(), 1);
+    assert_eq!(
+        site.remote(&[
+            "log",
+            "-1",
+            "--format=%(trailers:key=State,valueonly)",
+            "main"
+        ]),
+        "in_flight"
+    );
+
+    std::fs::remove_file(site.path("remote.git/hooks/pre-receive")).unwrap();
+    let ran = site.run(&[]);
+    ran.assert_code(0);
+    assert_eq!(ran.deliveries(), "article-1 mastodon done response 1\n");
+    assert_eq!(
+        site.remote(&[
+            "log",
+            "-1",
+            "--format=%(trailers:key=State,valueonly)",
+            "main"
+        ]),
+        "done"
+    );
+    assert_eq!(site.writes(), "mastodon 1");
+    assert_eq!(
+        std::fs::read_dir(&journal).unwrap().count(),
+        0,
+        "it is in the ledger now"
+    );
+    site.assert_exactly_once();
+}
+
 /// Without the line that says when the next is due: now.
 fn without_last_line(text: &str) -> &str {
     let (before, last) = text.trim_end().rsplit_once('\n').unwrap();
