@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
 use crate::ledger::standing::row_went_back;
 use crate::ledger::{Change, Header, Snapshot, Standing, Store as _};
+use crate::report::human::number;
 use crate::report::terminal::Terminal;
 
 use super::commit::{Commit, commit};
@@ -66,7 +67,10 @@ pub(super) fn repair(
         }
         let count = changes.len();
         Ok(Some(Commit {
-            told: format!("{count} rows were brought back from the witness\n"),
+            told: format!(
+                "{} brought back from the witness\n",
+                number(count, "row was", "rows were")
+            ),
             changes,
             header: witness.header.clone(),
             baseline: Some(baseline),

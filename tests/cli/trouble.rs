@@ -83,7 +83,7 @@ fn a_missing_configuration_and_a_missing_repository_are_told_apart() {
     ran.assert_code(2);
     insta::assert_snapshot!(told(&site, &ran), @r"
     error: other.toml: there is no such file
-      hint: write one with `sayonce init`, or name it with `--config FILE`
+      hint: write one (docs/configuration.md says how), or name it with `--config FILE`
     ");
     let nowhere = site.path("nowhere");
     std::fs::create_dir(&nowhere).unwrap();
@@ -169,7 +169,7 @@ fn a_ledger_of_a_newer_version_is_not_written() {
     ran.assert_code(3);
     assert_eq!(told(&site, &ran), "");
     insta::assert_snapshot!(ran.stdout, @r"
-    problem: the ledger was written by a newer version: writing it takes one that knows schema 9
+    problem: the ledger was written by a newer version: writing it takes one that knows schema 9; nothing is sent
     Nothing was announced.
     ");
     assert_eq!(site.writes(), "mastodon 1");
@@ -214,13 +214,18 @@ fn a_ledger_that_was_rolled_back_stops_everything() {
         ran.assert_code(3);
         insta::allow_duplicates! {
             insta::assert_snapshot!(ran.stdout, @r"
-            problem: the ledger was rolled back or rewritten, so nothing is sent: the row of article-2 on mastodon is gone
+            problem: the ledger was rewound: the row of article-2 on mastodon is gone; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`
             Nothing was announced.
             ");
         }
     }
     assert_eq!(site.writes(), "mastodon 2");
     assert_eq!(site.remote(&["rev-parse", "sayonce-ledger"]), tip);
+    let ran = site.sayonce(&["ledger", "repair"]);
+    ran.assert_code(0);
+    assert_eq!(ran.stdout, "1 row was brought back from the witness\n");
+    site.run(&[]).assert_code(0);
+    assert_eq!(site.writes(), "mastodon 2");
 }
 
 #[test]
