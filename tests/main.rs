@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod channel;
 #[cfg(all(test, unix))]
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod config;

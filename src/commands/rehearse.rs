@@ -27,6 +27,7 @@ use crate::model::delivery::State;
 use crate::model::ids::ChannelName;
 use crate::model::item::ItemId;
 use crate::model::row::DeliveryId;
+use crate::model::time::Timestamp;
 use crate::plan::outlook::Standing;
 use crate::report::json::{PostCount, RehearsalReport};
 use crate::report::terminal::Terminal;
@@ -111,6 +112,8 @@ pub(super) fn rehearse(
                 ending: &ending,
                 titles: &titles,
                 timezone,
+                // Continued or not, all of it is shown.
+                began_at: Timestamp::EPOCH,
                 posts: &posts,
                 counted: &counted,
                 log: &log,

@@ -76,7 +76,7 @@ pub(super) fn run(
             tell_problems(&ending, terminal);
             json::run(&ending, taken, None)
         }
-        Format::Text => human::ending(&ending, &titles, timezone),
+        Format::Text => human::ending(&ending, &titles, timezone, started),
     };
     terminal.result(&text);
     match &arguments.fail_on {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use chrono_tz::Tz;
 
 use crate::engine::ending::{Ending, Summary};
 use crate::exit::Exit;
+use crate::ledger::row::encode_whole;
 use crate::model::delivery::State;
 use crate::model::item::ItemId;
-use crate::model::time::Timestamp;
+use crate::model::time::{Timestamp, duration_text};
 use crate::plan::outlook::Outlook;
 
 use super::notices::{clock_time, evidence_words, state_words};
@@ -21,15 +23,24 @@ macro_rules! put {
     };
 }
 
+/// A copy of the ledger that is younger needs no remark.
+const AGE_WORTH_TELLING: Duration = Duration::from_mins(1);
+
 /// Titles by item, for headings.
 pub type Titles = BTreeMap<ItemId, String>;
 
-/// Writes the end of a run: each article, where it stands on each channel and what proves it, then the counts.
-pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz) -> String {
+/// Writes the end of a run that began at `began_at`: each article that it was about, where it stands on each channel
+/// and what proves it, then the counts.
+pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz, began_at: Timestamp) -> String {
     let mut text = String::new();
-    let settled_long_ago = |delivery: &&Outlook| {
-        // A long history would bury what this run is about.
-        matches!(delivery.state, Some(State::Skipped))
+    // A long history would bury what this run is about.
+    let settled_long_ago = |delivery: &&Outlook| match delivery.state {
+        Some(State::Skipped) => true,
+        Some(State::Done) => delivery.updated_at.is_some_and(|at| at < began_at),
+        None
+        | Some(State::InFlight | State::InDoubt | State::Retry | State::Failed | State::Held) => {
+            false
+        }
     };
     put_articles(
         &mut text,
@@ -45,6 +56,15 @@ pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz) -> String {
     }
     for alarm in &ending.alarms {
         put!(text, "alarm: {alarm}\n");
+    }
+    for row in &ending.unsaved {
+        // The last place where an outcome can be kept, when neither the remote nor the disk takes it.
+        put!(
+            text,
+            "not on the ledger's remote, {}:\n{}",
+            row.delivery_id(),
+            encode_whole(row).unwrap_or_default()
+        );
     }
     if ending.deliveries.is_empty() && !ending.problems.is_empty() {
         // What is due is not known where the ledger or the articles can't be read.
@@ -181,10 +201,30 @@ fn put_articles<'a>(
         if let Some(reason) = delivery.reason.as_ref().filter(|_| unfinished) {
             put!(text, "\n  {:width$}  {reason}", "");
         }
+        if let Some(command) = command_for(delivery) {
+            put!(text, "\n  {:width$}  {command}", "");
+        }
         text.push('\n');
     }
     if heading.is_some() {
         text.push('\n');
+    }
+}
+
+/// Returns the commands that free a delivery which waits for a person.
+pub fn command_for(delivery: &Outlook) -> Option<String> {
+    let (item, channel) = (&delivery.id.item, &delivery.id.channel);
+    match delivery.state {
+        Some(State::Held) => Some(format!(
+            "sayonce resolve {item} {channel} --posted URL (or --not-posted), or: sayonce retry {item} {channel}"
+        )),
+        Some(State::Failed) => Some(format!(
+            "sayonce retry {item} {channel}, or: sayonce skip {item} {channel}"
+        )),
+        None
+        | Some(State::InFlight | State::InDoubt | State::Retry | State::Done | State::Skipped) => {
+            None
+        }
     }
 }
 
@@ -231,10 +271,12 @@ pub fn counts(summary: Summary, out_of_scope: usize) -> String {
 /// Writes how old the ledger's copy is.
 pub fn ledger_age(fetched_at: Option<Timestamp>, now: Timestamp) -> Option<String> {
     let age = now.since(fetched_at?);
-    Some(format!(
-        "the ledger as it was {} ago; --fetch reads it anew",
-        crate::model::time::duration_text(age)
-    ))
+    (age >= AGE_WORTH_TELLING).then(|| {
+        format!(
+            "the ledger as it was {} ago; --fetch reads it anew",
+            duration_text(age)
+        )
+    })
 }
 
 /// Writes a count with its noun.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::engine::driver::Taken;
 use crate::engine::ending::{Ending, Summary};
+use crate::ledger::row::encode_whole;
 use crate::model::delivery::State;
 use crate::plan::outlook::Outlook;
 
@@ -33,6 +34,9 @@ pub struct RunReport {
     problems: Vec<String>,
     out_of_scope: usize,
     next_due: Option<String>,
+    /// Rows whose outcome is not on the ledger's remote.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unsaved: Vec<Value>,
     waited_ms: u64,
     elapsed_ms: u64,
     exit: u8,
@@ -168,6 +172,11 @@ pub fn run(ending: &Ending, taken: Taken, rehearsal: Option<RehearsalReport>) ->
         problems: ending.problems.clone(),
         out_of_scope: ending.out_of_scope.len(),
         next_due: ending.next_due.as_ref().map(|(at, _)| at.to_string()),
+        unsaved: ending
+            .unsaved
+            .iter()
+            .filter_map(|row| serde_json::from_str(&encode_whole(row).ok()?).ok())
+            .collect(),
         waited_ms: millis(taken.waited),
         elapsed_ms: millis(taken.elapsed),
         exit: ending.exit.code(),

@@ -7,6 +7,7 @@ use chrono_tz::Tz;
 
 use crate::engine::ending::Ending;
 use crate::git::scratch::Logged;
+use crate::model::time::Timestamp;
 use crate::sandbox::SandboxPost;
 
 use super::human::{self, Titles};
@@ -24,6 +25,8 @@ pub struct Facts<'a> {
     pub titles: &'a Titles,
     /// For times.
     pub timezone: Tz,
+    /// When it began.
+    pub began_at: Timestamp,
     /// What the stand-ins hold.
     pub posts: &'a [SandboxPost],
     /// What they counted.
@@ -55,7 +58,12 @@ pub fn text(facts: &Facts<'_>) -> String {
         text.push('\n');
     }
     text.push_str("What the ledger says:\n\n");
-    text.push_str(&human::ending(facts.ending, facts.titles, facts.timezone));
+    text.push_str(&human::ending(
+        facts.ending,
+        facts.titles,
+        facts.timezone,
+        facts.began_at,
+    ));
     put(
         &mut text,
         format_args!(
