@@ -507,6 +507,7 @@ fn what_a_service_refuses_for_good_is_told_until_a_person_decides() {
     Article 1  [article-1]
       mastodon  refused
                 HTTP 422: {"error":"Bad Request"}
+                sayonce retry article-1 mastodon, or: sayonce skip article-1 mastodon
     Article 2  [article-2]
       mastodon  posted, proved: the service answered with its id
                 https://mastodon.rehearsal.example/@blog/ID
