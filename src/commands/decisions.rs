@@ -228,6 +228,7 @@ impl Desk {
                 }
                 let due = match kept {
                     KeptBack::FirstRun { due, .. } | KeptBack::TooManyNew { due, .. } => *due,
+                    KeptBack::Renamed { .. } => continue,
                 };
                 let known = header.channels.entry(channel.clone()).or_default();
                 known.admitted = all.items.keys().cloned().collect();

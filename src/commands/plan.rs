@@ -49,7 +49,7 @@ pub(super) fn plan(
         }
     };
     terminal.result(&text);
-    Ok(Exit::Proved)
+    Ok(view.exit())
 }
 
 /// Shows where every article stands on every channel.
@@ -74,10 +74,19 @@ pub(super) fn status(
         }
     };
     terminal.result(&text);
-    Ok(Exit::Proved)
+    Ok(view.exit())
 }
 
 impl View {
+    /// Both verbs succeed if they could compute, whatever they found.
+    const fn exit(&self) -> Exit {
+        if self.world.sources_failed {
+            Exit::Usage
+        } else {
+            Exit::Proved
+        }
+    }
+
     fn out_of_scope(&self) -> Vec<(String, String)> {
         let items = self
             .survey

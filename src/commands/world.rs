@@ -62,6 +62,8 @@ pub(super) struct World {
     pub(super) config: Config,
     pub(super) catalog: Catalog,
     pub(super) announce: Announce,
+    /// The sources as a whole can't be read.
+    pub(super) sources_failed: bool,
 }
 
 impl World {
@@ -78,28 +80,32 @@ impl World {
         let names: BTreeSet<ChannelName> = config
             .channels
             .iter()
-            .map(|channel| channel.name().clone())
+            .map(|channel| channel.name())
+            // What an author says of a channel that is switched off is no mistake.
+            .chain(&config.disabled)
+            .cloned()
             .collect();
         let fetch = Fetcher::new(clock);
-        let (catalog, announce) =
-            match source::load(&config.site, &names, &top, clock.now(), &fetch) {
-                Ok(catalog) if config.site.enabled => (catalog, Announce::New),
-                Ok(catalog) => (catalog, Announce::NothingNew),
-                Err(error) => {
-                    let problem =
-                        format!("{:#}; nothing new is announced", anyhow::Error::from(error));
-                    let catalog = Catalog {
-                        problems: vec![problem],
-                        ..Catalog::default()
-                    };
-                    (catalog, Announce::NothingNew)
-                }
-            };
+        let loaded = source::load(&config.site, &names, &top, clock.now(), &fetch);
+        let sources_failed = loaded.is_err();
+        let (catalog, announce) = match loaded {
+            Ok(catalog) if config.site.enabled => (catalog, Announce::New),
+            Ok(catalog) => (catalog, Announce::NothingNew),
+            Err(error) => {
+                let problem = format!("{:#}; nothing new is announced", anyhow::Error::from(error));
+                let catalog = Catalog {
+                    problems: vec![problem],
+                    ..Catalog::default()
+                };
+                (catalog, Announce::NothingNew)
+            }
+        };
         Self {
             top,
             config,
             catalog,
             announce,
+            sources_failed,
         }
     }
 

@@ -38,14 +38,14 @@ pub(super) fn parse(file: &Path, text: &str) -> Result<Config, ConfigError> {
     let (Some(site), Some(ledger)) = (site.site, ledger) else {
         unreachable!("a part that can't be read is a problem")
     };
+    let (enabled, disabled): (Vec<_>, Vec<_>) =
+        channels.into_iter().partition(|loaded| loaded.enabled);
+    let name = |loaded: Loaded| loaded.channel.name().clone();
     Ok(Config {
         site,
         ledger,
-        channels: channels
-            .into_iter()
-            .filter(|loaded| loaded.enabled)
-            .map(|loaded| loaded.channel)
-            .collect(),
+        channels: enabled.into_iter().map(|loaded| loaded.channel).collect(),
+        disabled: disabled.into_iter().map(name).collect(),
         warnings,
     })
 }

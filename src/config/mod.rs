@@ -32,6 +32,8 @@ pub struct Config {
     pub ledger: LedgerConfig,
     /// `[channels.*]` that are enabled, in the order of the file.
     pub channels: Vec<ChannelConfig>,
+    /// Channels that are switched off.
+    pub disabled: Vec<ChannelName>,
     /// Things that are legal but unwise, each with its place.
     pub warnings: Vec<String>,
 }

@@ -146,7 +146,7 @@ impl Core {
             });
             if any {
                 let exit = match kept {
-                    KeptBack::FirstRun { .. } => Exit::Usage,
+                    KeptBack::FirstRun { .. } | KeptBack::Renamed { .. } => Exit::Usage,
                     KeptBack::TooManyNew { .. } => Exit::NeedsPerson,
                 };
                 weighed.add(kept.sentence(channel), exit);

@@ -26,6 +26,11 @@ pub enum KeptBack {
         /// What is allowed.
         max: usize,
     },
+    /// It looks like a channel that stands in the ledger under another name.
+    Renamed {
+        /// The name that is gone from the configuration.
+        old: ChannelName,
+    },
     /// A later run would announce too much that was never seen.
     TooManyNew {
         /// How many.
@@ -42,6 +47,11 @@ impl KeptBack {
             Self::FirstRun { due, max } => format!(
                 "{channel} is left out: its first run would announce {due} articles, more than `site.first_run_max` ({max}); \
                  `sayonce baseline --channel {channel}` marks them as announced before, or raise `site.first_run_max`"
+            ),
+            Self::Renamed { old } => format!(
+                "{channel} is left out: it is new, and {old}, which has rows in the ledger, is gone. If it is the same \
+                 channel, give it back its name; if it is another, `sayonce baseline --channel {channel}` lets it start \
+                 with the next article"
             ),
             Self::TooManyNew { due, max } => format!(
                 "{channel} is left out: {due} articles were never seen before, more than `site.max_new` ({max}); \
@@ -81,6 +91,10 @@ pub(super) fn guard(
     let is_known = is_known(snapshot, name);
     let others_have_rows = snapshot.rows.keys().any(|id| id.channel != *name);
     if !has_rows && !is_baselined && !is_known && others_have_rows {
+        // Rows go by the channel's name: under another one everything would count as never announced.
+        if let Some(old) = gone_channel(config, snapshot) {
+            return Guarded::KeptBack(KeptBack::Renamed { old });
+        }
         // What can't be seen can't be baselined; nothing is announced in such a run anyway.
         return match announce {
             Announce::New => Guarded::New(online(survey, channel, now)),
@@ -102,6 +116,20 @@ pub(super) fn guard(
         (true, true) => Guarded::KeptBack(KeptBack::FirstRun { due, max }),
         (true, false) => Guarded::KeptBack(KeptBack::TooManyNew { due, max }),
     }
+}
+
+/// Returns a channel that has rows and is not in the configuration any more, not even switched off.
+fn gone_channel(config: &Config, snapshot: &Snapshot) -> Option<ChannelName> {
+    let is_configured = |name: &ChannelName| {
+        config.disabled.contains(name)
+            || config.channels.iter().any(|channel| channel.name() == name)
+    };
+    snapshot
+        .rows
+        .keys()
+        .map(|id| &id.channel)
+        .find(|name| !is_configured(name))
+        .cloned()
 }
 
 fn is_known(snapshot: &Snapshot, name: &ChannelName) -> bool {

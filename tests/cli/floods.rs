@@ -145,6 +145,32 @@ fn a_channel_that_is_added_later_starts_with_the_next_article() {
 }
 
 #[test]
+fn a_channel_under_a_new_name_is_not_taken_for_a_new_channel() {
+    let site = mastodon().articles(2).every_channel("").start();
+    site.run(&[]).assert_code(0);
+    let configuration = site.configuration();
+    site.write(
+        "sayonce.toml",
+        &configuration.replace("[channels.mastodon]", "[channels.fediverse]"),
+    );
+    let ran = site.run(&[]);
+    ran.assert_code(2);
+    assert_eq!(
+        ran.problems(),
+        [
+            "fediverse is left out: it is new, and mastodon, which has rows in the ledger, is gone. If it is the same \
+             channel, give it back its name; if it is another, `sayonce baseline --channel fediverse` lets it start \
+             with the next article"
+        ]
+    );
+    assert_eq!(site.writes(), "mastodon 2");
+    site.write("sayonce.toml", &configuration);
+    let ran = site.run(&[]);
+    ran.assert_code(0);
+    assert_eq!(ran.summary(), "done 2");
+}
+
+#[test]
 fn what_is_older_than_since_is_out_of_scope() {
     let site = mastodon()
         .articles(8)
