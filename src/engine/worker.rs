@@ -62,16 +62,13 @@ impl Crew {
     /// Hands an action to the thread that does it. An action for a thread that is gone is lost; its panic was told.
     pub(super) fn hand(&self, action: Action) {
         let thread = match &action {
-            Action::ReadLedger
-            | Action::Push(_)
-            | Action::PushAgain(_)
-            | Action::ForgetJournal(_) => Some(&self.committer),
+            Action::ReadLedger | Action::Push(_) | Action::PushAgain(_) => Some(&self.committer),
             Action::Open(name)
             | Action::List(name, _)
             | Action::Send(name, _)
             | Action::Look(name, _) => self.workers.get(name),
             Action::CheckLive(..) => Some(&self.scout),
-            Action::Journal(_) | Action::Tell(_) => None,
+            Action::Journal(_) | Action::ForgetJournal(_) | Action::Tell(_) => None,
         };
         if let Some(thread) = thread {
             drop(thread.send(action));
@@ -87,17 +84,13 @@ fn commit(mut store: Box<dyn Store>, jobs: &Receiver<Action>, events: &Sender<Ev
             }
             Action::Push(batch) => Event::Pushed(store.push(&batch)),
             Action::PushAgain(commit) => Event::Pushed(store.push_again(&commit)),
-            Action::ForgetJournal(rows) => {
-                // What stays is merged once more by the next run, which changes nothing.
-                drop(store.clear_journal(&rows));
-                continue;
-            }
             Action::Open(_)
             | Action::List(..)
             | Action::Send(..)
             | Action::Look(..)
             | Action::CheckLive(..)
             | Action::Journal(_)
+            | Action::ForgetJournal(_)
             | Action::Tell(_) => continue,
         };
         if events.send(event).is_err() {

@@ -199,10 +199,6 @@ impl Store for GitStore {
     fn read_journal(&mut self) -> Result<Vec<Row>, StoreError> {
         self.journal_here().read()
     }
-
-    fn clear_journal(&mut self, landed: &[Row]) -> Result<(), StoreError> {
-        self.journal_here().clear(landed)
-    }
 }
 
 fn commit_id(commit: Oid) -> CommitId {

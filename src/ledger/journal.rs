@@ -29,6 +29,10 @@ impl JournalWriter for Journal {
     fn write(&mut self, rows: &[Row]) -> Result<String, StoreError> {
         self.write_rows(rows)
     }
+
+    fn clear(&mut self, landed: &[Row]) -> Result<(), StoreError> {
+        self.clear_rows(landed)
+    }
 }
 
 impl Journal {
@@ -70,7 +74,7 @@ impl Journal {
     }
 
     /// Removes the files of rows that have landed.
-    pub(super) fn clear(&self, landed: &[Row]) -> Result<(), StoreError> {
+    pub(super) fn clear_rows(&self, landed: &[Row]) -> Result<(), StoreError> {
         for row in landed {
             match fs::remove_file(self.directory.join(file_name(row))) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -191,9 +195,9 @@ mod tests {
         let mut read = Journal::of(directory.path()).read().unwrap();
         read.sort_by_key(|row| row.item.to_string());
         assert_eq!(read, rows);
-        journal.clear(&rows[..2]).unwrap();
+        journal.clear_rows(&rows[..2]).unwrap();
         assert_eq!(journal.read().unwrap(), rows[2..]);
-        journal.clear(&rows).unwrap();
+        journal.clear_rows(&rows).unwrap();
         assert_eq!(journal.read().unwrap(), []);
     }
 

@@ -42,20 +42,20 @@ pub trait Store: Send {
     /// Pushes the commit of an earlier [`Store::push`] once more, byte for byte the same.
     fn push_again(&mut self, commit: &CommitId) -> PushReport;
 
-    /// Returns a way to write to the journal that works also while a push hangs.
+    /// Returns a way to change the journal that works also while a push hangs.
     fn journal_writer(&self) -> Box<dyn JournalWriter>;
 
     /// Reads the journal's rows of earlier runs.
     fn read_journal(&mut self) -> Result<Vec<Row>, StoreError>;
-
-    /// Removes from the journal what stands at the remote's tip.
-    fn clear_journal(&mut self, landed: &[Row]) -> Result<(), StoreError>;
 }
 
 /// Writes rows to the journal on this machine's disk, for the next run to merge.
 pub trait JournalWriter: Send {
     /// Writes rows durably. Returns where they are.
     fn write(&mut self, rows: &[Row]) -> Result<String, StoreError>;
+
+    /// Removes what stands at the remote's tip, or was overtaken there.
+    fn clear(&mut self, landed: &[Row]) -> Result<(), StoreError>;
 }
 
 /// A commit's id, opaque.
