@@ -5,6 +5,7 @@ mod floods;
 mod homes;
 mod job;
 mod killed;
+mod ledger;
 mod options;
 mod program;
 mod rehearsal;

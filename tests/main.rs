@@ -2,8 +2,8 @@
 
 #[cfg(test)]
 mod channel;
-#[cfg(all(test, unix))]
 #[cfg(test)]
+#[cfg(unix)]
 mod cli;
 #[cfg(test)]
 mod config;
