@@ -41,7 +41,7 @@ pub(super) fn baseline(
     let mut added = Baseline::new();
     drop(commit(&mut store, sound, |snapshot| {
         let now = clock.now();
-        let selection = world.selection(&arguments.output, Some(snapshot))?;
+        let selection = world.selection(&arguments.output, snapshot)?;
         let (baseline, new) = extended(&world, snapshot, &selection, now);
         let count: usize = new.values().map(BTreeSet::len).sum();
         added = new;

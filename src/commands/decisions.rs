@@ -2,7 +2,6 @@
 //!
 //! Each decision is a commit like everything else, with who and why in the row.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -16,7 +15,6 @@ use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
 use crate::ledger::{Change, Snapshot};
 use crate::model::delivery::{self, Decision, Event, Operation, Record, State};
-use crate::model::item::ItemId;
 use crate::model::outcome::Remote;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -443,43 +441,6 @@ const fn said(verb: &Verb) -> &'static str {
 }
 
 impl World {
-    /// Finds an item by its id, its URL or its source file, in the site or in the ledger.
-    pub(super) fn item(&self, text: &str, snapshot: &Snapshot) -> Result<ItemId, Failure> {
-        let by_url = ItemId::from_url(&self.config.site.url, text).ok();
-        let id = by_url.unwrap_or_else(|| ItemId::from_stored(text.trim_matches('/')));
-        let path = text.trim_start_matches("./");
-        let items = self.catalog.items.iter();
-        let in_site: BTreeMap<&ItemId, Option<&str>> = items
-            .map(|item| (&item.id, item.source_file.as_deref()))
-            .collect();
-        let rows = snapshot.rows.values().map(|stored| &stored.row);
-        let in_ledger: BTreeMap<&ItemId, Option<&str>> =
-            rows.map(|row| (&row.item, row.source.as_deref())).collect();
-        let all = || in_ledger.iter().chain(&in_site);
-        // An article that moved is known by the id that the ledger has for it.
-        let moved = snapshot
-            .rows
-            .values()
-            .find(|stored| stored.row.aliases.iter().any(|alias| alias == text));
-        moved
-            .map(|stored| stored.row.item.clone())
-            .or_else(|| {
-                all()
-                    .find(|(known, _)| ***known == id)
-                    .map(|(known, _)| (*known).clone())
-            })
-            .or_else(|| {
-                all()
-                    .find(|(_, source)| source.is_some_and(|source| source == path))
-                    .map(|(known, _)| (*known).clone())
-            })
-            .ok_or_else(|| {
-                Failure::new(Exit::Usage, anyhow!("there is no item `{text}`")).hinted(
-                    "name it by its id, its URL or its source file; `sayonce status` lists the ids",
-                )
-            })
-    }
-
     fn delivery(
         &self,
         item: &str,

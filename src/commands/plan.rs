@@ -141,7 +141,7 @@ fn view(
         let (snapshot, last_fetched) = store.read_local()?;
         (snapshot, last_fetched.at)
     };
-    let selection = world.selection(&arguments.output, Some(&snapshot))?;
+    let selection = world.selection(&arguments.output, &snapshot)?;
     let survey = survey(&world.catalog, &world.config, &snapshot, &selection, now);
     let deliveries = survey
         .deliveries

@@ -17,10 +17,11 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::git_store::{GitStore, GitStoreOptions};
 use crate::ledger::{Snapshot, Store as _};
+use crate::model::address::same_address;
 use crate::model::ids::{ChannelName, RunId};
 use crate::model::item::ItemId;
 use crate::model::time::Timestamp;
-use crate::plan::survey::{Announce, Selection};
+use crate::plan::survey::{Announce, Selection, survey};
 use crate::report::human::Titles;
 use crate::source::{self, Catalog};
 
@@ -80,7 +81,7 @@ impl World {
         let names: BTreeSet<ChannelName> = config
             .channels
             .iter()
-            .map(|channel| channel.name())
+            .map(super::super::config::ChannelConfig::name)
             // What an author says of a channel that is switched off is no mistake.
             .chain(&config.disabled)
             .cloned()
@@ -129,25 +130,27 @@ impl World {
         )))
     }
 
-    /// Takes `--item` and `--channel` before a run. The ledger is read only for an item that no source lists.
+    /// Takes `--item` and `--channel` for a command that has not read the ledger; items are looked up in it.
     pub(super) fn selection_before(
         &self,
         arguments: &OutputArgs,
         store: &mut GitStore,
     ) -> Result<Selection, Failure> {
-        let selection = self.selection(arguments, None)?;
-        let is_listed = |id: &ItemId| self.catalog.items.iter().any(|item| item.id == *id);
-        if selection.items.iter().all(is_listed) {
-            return Ok(selection);
+        if arguments.items.is_empty() {
+            return self.selection(arguments, &Snapshot::empty());
         }
-        self.selection(arguments, Some(&store.read()?))
+        let (here, _) = store.read_local()?;
+        match self.selection(arguments, &here) {
+            Ok(selection) => Ok(selection),
+            Err(_not_here) => self.selection(arguments, &store.read()?),
+        }
     }
 
-    /// Takes `--item` and `--channel`. Without a snapshot, an item that no source lists may be in the ledger.
+    /// Takes `--item` and `--channel`.
     pub(super) fn selection(
         &self,
         arguments: &OutputArgs,
-        snapshot: Option<&Snapshot>,
+        snapshot: &Snapshot,
     ) -> Result<Selection, Failure> {
         let mut selection = Selection {
             announce: self.announce,
@@ -165,20 +168,50 @@ impl World {
             selection.channels.insert(channel.name().clone());
         }
         for text in &arguments.items {
-            let id = ItemId::from_url(&self.config.site.url, text)
-                .unwrap_or_else(|_not_a_url| ItemId::from_stored(text.trim_matches('/')));
-            let listed = self.catalog.items.iter().any(|item| item.id == id);
-            let in_ledger = snapshot
-                .is_none_or(|snapshot| snapshot.rows.keys().any(|delivery| delivery.item == id));
-            if !listed && !in_ledger {
-                return Err(
-                    Failure::new(Exit::Usage, anyhow!("there is no item `{text}`"))
-                        .hinted("`sayonce plan` lists the items with their ids"),
-                );
-            }
-            selection.items.insert(id);
+            selection.items.insert(self.item(text, snapshot)?);
         }
         Ok(selection)
+    }
+
+    /// Finds an item by its id, its URL or its source file, and returns the id that the ledger knows it by.
+    pub(super) fn item(&self, text: &str, snapshot: &Snapshot) -> Result<ItemId, Failure> {
+        let by_url = ItemId::from_url(&self.config.site.url, text).ok();
+        let id = by_url.unwrap_or_else(|| ItemId::from_stored(text.trim_matches('/')));
+        let path = text.trim_start_matches("./");
+        let selection = Selection::default();
+        // The time decides only about floods, which have no say in what an article is called.
+        let known = survey(
+            &self.catalog,
+            &self.config,
+            snapshot,
+            &selection,
+            Timestamp::EPOCH,
+        );
+        let listed = self
+            .catalog
+            .items
+            .iter()
+            .find(|item| item.id == id || item.source_file.as_deref() == Some(path));
+        if let Some(listed) = listed {
+            let mut items = known.items.values();
+            let under = items.find(|item| item.canonical_url == listed.canonical_url);
+            return Ok(under.map_or(&listed.id, |item| &item.id).clone());
+        }
+        snapshot
+            .rows
+            .values()
+            .map(|stored| &stored.row)
+            .find(|row| {
+                row.item == id
+                    || row.source.as_deref() == Some(path)
+                    || row.aliases.iter().any(|alias| same_address(alias, text))
+            })
+            .map(|row| row.item.clone())
+            .ok_or_else(|| {
+                Failure::new(Exit::Usage, anyhow!("there is no item `{text}`")).hinted(
+                    "name it by its id, its URL or its source file; `sayonce plan` lists the ids",
+                )
+            })
     }
 
     /// Says that there is no such channel, and which there are.

@@ -15,7 +15,7 @@ pub enum Event {
     /// The run begins, or time has passed.
     Tick,
     /// The ledger was read.
-    LedgerRead(Result<Box<Snapshot>, String>),
+    LedgerRead(Result<Box<Snapshot>, ReadFailure>),
     /// A push ended.
     Pushed(PushReport),
     /// Rows were written to the journal; or not, with the reason.
@@ -58,6 +58,15 @@ pub enum Event {
     Checked(ItemId, Result<(), String>),
     /// A signal: start nothing new, save what is known, leave.
     Stop,
+}
+
+/// Why the ledger could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFailure {
+    /// The store's words.
+    pub reason: String,
+    /// It will not pass by itself, so that waiting for it is for nothing.
+    pub lasting: bool,
 }
 
 /// Something for the driver to do.

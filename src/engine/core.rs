@@ -19,7 +19,7 @@ use crate::model::time::Timestamp;
 use crate::plan::guard::registered;
 use crate::plan::survey::{Survey, survey};
 
-use super::action::{Action, Event};
+use super::action::{Action, Event, ReadFailure};
 use super::backoff::race_jitter;
 use super::desk::{Desk, Phase};
 use super::entropy::Entropy;
@@ -111,16 +111,7 @@ impl Core {
         match event {
             Event::Tick => {}
             Event::Stop => self.stop_requested(now),
-            Event::LedgerRead(read) => {
-                if let Err(reason) = &read
-                    && self.outbox.failure().is_none()
-                {
-                    self.tell(Notice::Warning(reason.clone()));
-                }
-                let landed = self.outbox.was_read(now, read.map(|snapshot| *snapshot));
-                self.landed(now, landed);
-                self.surveyed(now);
-            }
+            Event::LedgerRead(read) => self.ledger_read(now, read),
             Event::Pushed(report) => self.pushed(now, report),
             Event::Journaled(result) => self.journaled(result),
             Event::Opened { channel, opening } => self.opened(now, &channel, opening),
@@ -143,6 +134,23 @@ impl Core {
         }
         self.advance(now);
         std::mem::take(&mut self.actions)
+    }
+
+    fn ledger_read(&mut self, now: Timestamp, read: Result<Box<Snapshot>, ReadFailure>) {
+        let failure = read.as_ref().err().cloned();
+        if let Some(failure) = failure.as_ref().filter(|_| self.outbox.failure().is_none()) {
+            self.tell(Notice::Warning(failure.reason.clone()));
+        }
+        let read = read
+            .map(|snapshot| *snapshot)
+            .map_err(|failure| failure.reason);
+        let landed = self.outbox.was_read(now, read);
+        self.landed(now, landed);
+        match failure {
+            // Waiting for it is for nothing.
+            Some(failure) if failure.lasting => self.give_up(failure.reason),
+            Some(_) | None => self.surveyed(now),
+        }
     }
 
     /// Asks for everything that can be done now.

@@ -13,7 +13,7 @@ use crate::model::ids::ChannelName;
 use crate::model::outcome::{Listing, Lookup, Opening, Outcome, Trouble};
 use crate::model::row::DeliveryId;
 
-use super::action::{Action, Event};
+use super::action::{Action, Event, ReadFailure};
 use super::driver::Hands;
 use super::liveness::Scout;
 
@@ -80,7 +80,10 @@ fn commit(mut store: Box<dyn Store>, jobs: &Receiver<Action>, events: &Sender<Ev
     for job in jobs {
         let event = match job {
             Action::ReadLedger => {
-                Event::LedgerRead(store.read().map(Box::new).map_err(|error| error.in_full()))
+                Event::LedgerRead(store.read().map(Box::new).map_err(|error| ReadFailure {
+                    reason: error.in_full(),
+                    lasting: error.lasting,
+                }))
             }
             Action::Push(batch) => Event::Pushed(store.push(&batch)),
             Action::PushAgain(commit) => Event::Pushed(store.push_again(&commit)),

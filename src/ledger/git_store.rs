@@ -231,6 +231,7 @@ fn objects_error(error: &ObjectsError) -> StoreError {
         | ObjectsError::Disk { .. } => None,
     };
     StoreError {
+        lasting: false,
         message: error.to_string(),
         hint,
         source: std::error::Error::source(error).map(|cause| anyhow::anyhow!("{cause}")),
@@ -253,6 +254,10 @@ fn remote_error(remote: &str, error: &RemoteError) -> StoreError {
         RemoteError::Unreadable(_) => None,
     };
     StoreError {
+        lasting: matches!(
+            error,
+            RemoteError::Failed { cause: Some(_), .. } | RemoteError::TwoAddresses { .. }
+        ),
         message: format!("the remote `{remote}` can't be used: {words}"),
         hint,
         source: std::error::Error::source(error).map(|cause| anyhow::anyhow!("{cause}")),

@@ -48,6 +48,7 @@ impl Journal {
         fs::create_dir_all(&self.directory).map_err(|error| self.error("made", error))?;
         for row in rows {
             let text = row::encode_whole(row).map_err(|error| StoreError {
+                lasting: false,
                 message: format!("the row of {} can't be written", row.delivery_id()),
                 hint: None,
                 source: Some(error.into()),
@@ -108,6 +109,7 @@ impl Journal {
 
     fn read_file(path: &Path) -> Result<Row, StoreError> {
         let unreadable = |cause: anyhow::Error| StoreError {
+            lasting: false,
             message: format!("the journal's file {} can't be read", path.display()),
             hint: Some(format!(
                 "it holds the outcome of a send that could not be pushed; a newer version may read it; \
@@ -128,6 +130,7 @@ impl Journal {
 
     fn error(&self, done: &str, error: std::io::Error) -> StoreError {
         StoreError {
+            lasting: false,
             message: format!(
                 "the journal at {} can't be {done}",
                 self.directory.display()

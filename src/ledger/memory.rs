@@ -280,6 +280,7 @@ impl Store for MemoryStore {
         let mut state = self.remote.lock();
         if state.is_away {
             return Err(StoreError {
+                lasting: false,
                 message: "the remote could not be reached".to_owned(),
                 hint: None,
                 source: None,

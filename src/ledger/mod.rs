@@ -84,6 +84,18 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// A ledger in which nothing stands.
+    pub const fn empty() -> Self {
+        Self {
+            tip: None,
+            rows: BTreeMap::new(),
+            unreadable: Vec::new(),
+            header: None,
+            baseline: Baseline::new(),
+            standing: Standing::Sound { notice: None },
+        }
+    }
+
     /// Attests which claims stand at this tip.
     pub fn landing(&self) -> Landing {
         Landing::attest(
@@ -284,6 +296,8 @@ pub enum PushReport {
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
+    /// It will not pass by itself: a damaged file, wrong credentials.
+    pub lasting: bool,
     /// What failed, in plain words.
     pub message: String,
     /// What to do about it, naming the command.

@@ -140,10 +140,15 @@ pub fn survey(
                 survey.kept_back.insert(name, kept);
             }
             Guarded::New(online) => {
+                let what = match online.len() {
+                    0 => "it starts with the next article".to_owned(),
+                    1 => "the article that is online now is not announced there; it starts with the next one".to_owned(),
+                    count => format!(
+                        "the {count} articles that are online now are not announced there; it starts with the next one"
+                    ),
+                };
                 survey.notices.push(format!(
-                    "{name} is new beside channels that are in use: the {} articles that are online now are not \
-                     announced there; it starts with the next one",
-                    online.len()
+                    "{name} is new beside channels that are in use: {what}"
                 ));
                 survey.new_channels.insert(name, online);
             }

@@ -82,11 +82,11 @@ fn what_does_not_exist_is_named_and_nothing_is_done() {
     ");
     insta::assert_snapshot!(check(&["run", "--item", "article-9"]), @r"
     error: there is no item `article-9`
-      hint: `sayonce plan` lists the items with their ids
+      hint: name it by its id, its URL or its source file; `sayonce plan` lists the ids
     ");
     insta::assert_snapshot!(check(&["rehearse", "--item", "article-9"]), @r"
     error: there is no item `article-9`
-      hint: `sayonce plan` lists the items with their ids
+      hint: name it by its id, its URL or its source file; `sayonce plan` lists the ids
     ");
     insta::assert_snapshot!(check(&["rehearse", "--fault", "masto:1=kill"]), @r"
     error: the fault order `masto:1=kill` names no channel here; there is `search`, `bluesky`, `mastodon`, `devto`
@@ -97,7 +97,7 @@ fn what_does_not_exist_is_named_and_nothing_is_done() {
     ");
     insta::assert_snapshot!(check(&["plan", "--item", "https://elsewhere.example/x"]), @r"
     error: there is no item `https://elsewhere.example/x`
-      hint: `sayonce plan` lists the items with their ids
+      hint: name it by its id, its URL or its source file; `sayonce plan` lists the ids
     ");
     insta::assert_snapshot!(check(&["run", "--fail-on", "1-9"]), @r"
     error: invalid value '1-9' for '--fail-on <CODES>': `1-9` is not a list of exit codes such as `1-5` or `1,3,4`

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sayonce::config::Config;
-use sayonce::engine::action::{Action, Event};
+use sayonce::engine::action::{Action, Event, ReadFailure};
 use sayonce::engine::core::Core;
 use sayonce::engine::ending::Ending;
 use sayonce::engine::setup::{Limits, Setup};
@@ -223,7 +223,11 @@ impl World {
         let answer = match action {
             Action::ReadLedger => {
                 let (after, read) = self.remote.read(now);
-                (now.plus(after), Event::LedgerRead(read.map(Box::new)))
+                let read = read.map(Box::new).map_err(|reason| ReadFailure {
+                    reason,
+                    lasting: false,
+                });
+                (now.plus(after), Event::LedgerRead(read))
             }
             Action::Push(batch) => {
                 let (after, report) = self.remote.push(now, &batch);

@@ -120,6 +120,7 @@ fn local_home(objects: &Objects, head: &Head, branch: &str) -> Result<Home, Stor
 
 fn git_error(cause: &ProcessError) -> StoreError {
     StoreError {
+        lasting: false,
         message: scrub_urls(&cause.to_string()),
         hint: Some("install git, version 2.29 or later".to_owned()),
         source: std::error::Error::source(cause).map(|cause| anyhow::anyhow!("{cause}")),
@@ -128,6 +129,7 @@ fn git_error(cause: &ProcessError) -> StoreError {
 
 fn error(message: String, hint: &str) -> StoreError {
     StoreError {
+        lasting: false,
         message,
         hint: Some(hint.to_owned()),
         source: None,

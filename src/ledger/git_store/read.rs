@@ -91,6 +91,7 @@ impl GitStore {
                 contents.as_ref()?.files.get(below).copied()
             })
             .map_err(|error| StoreError {
+                lasting: false,
                 message: error.to_string(),
                 hint: None,
                 source: std::error::Error::source(&error).map(|cause| anyhow::anyhow!("{cause}")),
@@ -298,6 +299,7 @@ impl GitStore {
         self.try_contents(commit).map_err(|error| {
             if self.can_fetch_missing() && matches!(error, ObjectsError::Missing(_)) {
                 StoreError {
+                    lasting: false,
                     message: "the ledger was not fetched yet in this partial clone".to_owned(),
                     hint: Some("fetch it with `--fetch`".to_owned()),
                     source: None,
@@ -362,6 +364,7 @@ impl GitStore {
     fn unreadable_file(&self, file: &str, reason: &str) -> StoreError {
         let path = format!("{}/{file}", self.options.config.dir);
         StoreError {
+            lasting: true,
             message: format!("{path} on `{}` can't be read: {reason}", self.branch),
             hint: Some(format!(
                 "find its last good version with `git log -p {} -- {path}` and commit that",
