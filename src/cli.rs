@@ -204,7 +204,7 @@ pub struct OutputArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Only this item: its id or its URL; can be given several times
+    /// Only this item: its id, its URL or its source file; can be given several times
     #[arg(long = "item", value_name = "ID")]
     pub items: Vec<String>,
     /// Only this channel; can be given several times
