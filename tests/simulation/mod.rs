@@ -3,9 +3,12 @@
 //! Nothing sleeps: an action's answer is put on a queue at the moment at which it would come, and the world goes from
 //! one moment to the next. A run can be killed after any number of its actions.
 
+mod moves;
 mod remote;
+mod run;
 mod service;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +22,6 @@ use sayonce::engine::setup::{Limits, Setup};
 use sayonce::model::delivery::State;
 use sayonce::model::ids::{ChannelName, RunId};
 use sayonce::model::item::{Item, ItemId, ItemSettings};
-use sayonce::model::notice::Notice;
 use sayonce::model::row::{DeliveryId, Row};
 use sayonce::model::time::Timestamp;
 use sayonce::plan::survey::Selection;
@@ -27,12 +29,14 @@ use sayonce::source::Catalog;
 use url::Url;
 
 pub(crate) use self::remote::{PushFault, Remote};
+pub(crate) use self::run::Run;
 pub(crate) use self::service::{Fault, Service};
 
 /// Actions in one run after which the world is stuck: a bug, not a long test.
 const ACTIONS_MAX: usize = 20_000;
 
 /// The world.
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) now: Timestamp,
     pub(crate) config: Config,
@@ -45,16 +49,8 @@ pub(crate) struct World {
     /// The site's pages answer 404 before this.
     pub(crate) offline_until: Option<Timestamp>,
     pub(crate) runs_started: u32,
-}
-
-/// One run in the world.
-pub(crate) struct Run {
-    core: Core,
-    queue: BTreeMap<(Timestamp, u64), Event>,
-    queued: u64,
-    pub(crate) actions_done: usize,
-    pub(crate) notices: Vec<Notice>,
-    pub(crate) journal: Vec<Row>,
+    /// Part of what every run's randomness is made from.
+    pub(crate) entropy: u64,
 }
 
 /// What a run came to.
@@ -97,6 +93,7 @@ impl World {
             unavailable: BTreeMap::new(),
             offline_until: None,
             runs_started: 0,
+            entropy: 0,
         }
     }
 
@@ -124,21 +121,12 @@ impl World {
             run: RunId::new(format!("local:{}", self.runs_started)),
             limits: self.limits,
             unavailable: self.unavailable.clone(),
-            journal,
+            journal: journal.clone(),
         };
         let mut seed = [7; 32];
-        seed[0] = u8::try_from(self.runs_started % 251).expect("below 251");
-        seed[1] = u8::try_from(self.runs_started / 251).expect("few runs");
-        let mut run = Run {
-            core: Core::new(Arc::new(setup), seed),
-            queue: BTreeMap::new(),
-            queued: 0,
-            actions_done: 0,
-            notices: Vec::new(),
-            journal: Vec::new(),
-        };
-        run.put(self.now, Event::Tick);
-        run
+        seed[..4].copy_from_slice(&self.runs_started.to_le_bytes());
+        seed[8..16].copy_from_slice(&self.entropy.to_le_bytes());
+        Run::new(Core::new(Arc::new(setup), seed), journal, self.now)
     }
 
     /// Runs one run to its end.
@@ -158,24 +146,48 @@ impl World {
     /// Goes on with a run until its end, or kills it after `actions` actions: what is on its queue never happens to it,
     /// though what it sent out still arrives.
     pub(crate) fn go(&mut self, run: &mut Run, actions: usize) -> Came {
-        loop {
-            if run.actions_done >= actions {
-                return Came::Killed;
-            }
-            let Some(at) = run.next_at(self.now) else {
-                return Came::Ended(Box::new(run.core.ending(self.now)));
-            };
+        run.lives = actions;
+        while let Some(at) = run.next_at(self.now) {
             self.now = self.now.max(at);
-            self.step_until(run, &|_: &Self, run: &Run| run.actions_done >= actions);
+            self.step_until(run, &|_: &Self, _: &Run| false);
+        }
+        if run.is_dead() {
+            Came::Killed
+        } else {
+            Came::Ended(Box::new(run.core.ending(self.now)))
         }
     }
 
-    /// Goes on with a run until `when` becomes true of the world; then it is killed.
+    /// Runs one run to its end and returns the world as it was before each of its actions: what is left if the run is
+    /// killed there.
+    pub(crate) fn moments(&mut self) -> Vec<Self> {
+        let moments = RefCell::new(Vec::new());
+        let mut run = self.start();
+        while let Some(at) = run.next_at(self.now) {
+            self.now = self.now.max(at);
+            self.step_until(&mut run, &|world: &Self, _: &Run| {
+                moments.borrow_mut().push(world.clone());
+                false
+            });
+        }
+        moments.into_inner()
+    }
+
+    /// Goes on with a run until `when` becomes true of the world; then it is killed, in the middle of what it does.
     pub(crate) fn kill_when(&mut self, mut run: Run, when: impl Fn(&Self, &Run) -> bool) {
         while !when(self, &run) {
             let at = run.next_at(self.now).expect("it dies before its end");
             self.now = self.now.max(at);
             self.step_until(&mut run, &when);
+        }
+    }
+
+    /// Goes on with a run until `when` becomes true of the world, and leaves it there, to go on later.
+    pub(crate) fn go_until(&mut self, run: &mut Run, when: impl Fn(&Self) -> bool) {
+        while !when(self) {
+            let at = run.next_at(self.now).expect("it comes before its end");
+            self.now = self.now.max(at);
+            self.step_until(run, &|_: &Self, _: &Run| false);
         }
     }
 
@@ -196,13 +208,12 @@ impl World {
 
     /// Gives a run its next event and does what it asks for, until `when` becomes true.
     fn step_until(&mut self, run: &mut Run, when: &impl Fn(&Self, &Run) -> bool) {
-        let event = run.take(self.now);
-        for action in run.core.step(self.now, event) {
+        for action in run.step(self.now) {
             if let Action::Tell(notice) = action {
                 run.notices.push(notice);
                 continue;
             }
-            if when(self, run) {
+            if run.is_dead() || when(self, run) {
                 return;
             }
             run.actions_done += 1;
@@ -230,7 +241,7 @@ impl World {
                 (now.plus(after), Event::LedgerRead(read))
             }
             Action::Push(batch) => {
-                let (after, report) = self.remote.push(now, &batch);
+                let (after, report) = self.remote.push(now, batch);
                 (now.plus(after), Event::Pushed(report))
             }
             Action::PushAgain(commit) => {
@@ -238,11 +249,17 @@ impl World {
                 (now.plus(after), Event::Pushed(report))
             }
             Action::Journal(rows) => {
+                // One file per claim: a later row of the same one replaces it.
+                journal.retain(|kept| rows.iter().all(|row| !is_of_one_claim(kept, row)));
                 journal.extend(rows);
                 (now, Event::Journaled(Ok("the journal".to_owned())))
             }
+            Action::ForgetJournal(rows) => {
+                journal.retain(|kept| rows.iter().all(|row| !is_of_one_claim(kept, row)));
+                return None;
+            }
             Action::Open(channel) => {
-                let opening = self.services.get_mut(&channel)?.open();
+                let opening = self.services.get_mut(&channel)?.open(now);
                 (
                     now.plus(Duration::from_millis(50)),
                     Event::Opened { channel, opening },
@@ -299,9 +316,14 @@ impl World {
                     Event::Checked(item, result),
                 )
             }
-            Action::ForgetJournal(_) | Action::Tell(_) => return None,
+            Action::Tell(_) => return None,
         };
         Some(answer)
+    }
+
+    /// How many write requests all services together received.
+    pub(crate) fn writes(&self) -> usize {
+        self.services.values().map(Service::writes).sum()
     }
 
     /// Counts posts by channel and item, of those there are by now.
@@ -337,38 +359,9 @@ impl World {
     }
 }
 
-impl Run {
-    fn put(&mut self, at: Timestamp, event: Event) {
-        self.queued += 1;
-        self.queue.insert((at, self.queued), event);
-    }
-
-    /// Asks the run to stop now.
-    pub(crate) fn stop(&mut self, now: Timestamp) {
-        self.queued += 1;
-        self.queue.insert((now, 0), Event::Stop);
-    }
-
-    /// Returns when the run goes on; none when it has ended.
-    fn next_at(&self, now: Timestamp) -> Option<Timestamp> {
-        let answer = self.queue.keys().next().map(|(at, _)| *at);
-        if self.actions_done > 0 && self.core.is_finished(now) {
-            return None;
-        }
-        let wake = self.core.wake_at(now).map(|(at, _)| at);
-        answer.into_iter().chain(wake).min()
-    }
-
-    fn take(&mut self, now: Timestamp) -> Event {
-        let due = self
-            .queue
-            .keys()
-            .next()
-            .copied()
-            .filter(|(at, _)| *at <= now);
-        due.and_then(|key| self.queue.remove(&key))
-            .unwrap_or(Event::Tick)
-    }
+fn is_of_one_claim(one: &Row, other: &Row) -> bool {
+    let token = |row: &Row| row.publish().and_then(|record| record.token().cloned());
+    one.delivery_id() == other.delivery_id() && token(one) == token(other)
 }
 
 /// Makes the article of a number.

@@ -1,13 +1,16 @@
 //! The ledger's remote: one branch, moved by compare-and-swap, with pushes that can go wrong.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sayonce::ledger::{
-    Baseline, Batch, BlobId, CommitId, Header, PushReport, Snapshot, Standing, StoredRow,
+    Baseline, Batch, BlobId, Change, CommitId, Header, PushReport, Snapshot, Standing, StoredRow,
 };
 use sayonce::model::row::{DeliveryId, Row};
 use sayonce::model::time::Timestamp;
+
+use super::moves::wrong_move;
 
 /// How long a push or a fetch takes.
 const LATENCY: Duration = Duration::from_millis(200);
@@ -28,15 +31,18 @@ pub(crate) enum PushFault {
 }
 
 /// The remote.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Remote {
     tip: Option<CommitId>,
     rows: BTreeMap<DeliveryId, StoredRow>,
     pub(crate) header: Option<Header>,
     pub(crate) baseline: Baseline,
-    commits: BTreeMap<CommitId, Batch>,
-    pub(crate) late: Vec<(Timestamp, CommitId)>,
+    commits: BTreeMap<CommitId, Arc<Batch>>,
+    late: Vec<(Timestamp, CommitId)>,
+    /// The lineage of every `ledger.json` that was written.
     pub(crate) lineages: Vec<String>,
+    /// How often a row went from one version to the next.
+    pub(crate) moves: usize,
     pub(crate) pushes: usize,
     pub(crate) faults: BTreeMap<usize, PushFault>,
     /// Not reachable between these moments.
@@ -56,19 +62,13 @@ impl Remote {
         self.commits.len()
     }
 
+    /// Lets pushes arrive that took their time.
     fn settle_late(&mut self, now: Timestamp) {
-        let due: Vec<_> = self
-            .late
-            .iter()
-            .filter(|(at, _)| *at <= now)
-            .cloned()
-            .collect();
-        self.late.retain(|(at, _)| *at > now);
+        let (due, later) = self.late.drain(..).partition(|(at, _)| *at <= now);
+        self.late = later;
+        let due: Vec<_> = due;
         for (_, commit) in due {
-            let pushes = self.pushes;
-            self.pushes = 1_000_000;
-            drop(self.land(now, commit));
-            self.pushes = pushes;
+            drop(self.land(&commit));
         }
     }
 
@@ -88,11 +88,11 @@ impl Remote {
         (LATENCY, Ok(snapshot))
     }
 
-    pub(crate) fn push(&mut self, now: Timestamp, batch: &Batch) -> (Duration, PushReport) {
+    pub(crate) fn push(&mut self, now: Timestamp, batch: Batch) -> (Duration, PushReport) {
         self.settle_late(now);
         let commit = CommitId(format!("commit-{}", self.commits.len() + 1));
-        self.commits.insert(commit.clone(), batch.clone());
-        self.land(now, commit)
+        self.commits.insert(commit.clone(), Arc::new(batch));
+        self.arrive(now, commit)
     }
 
     pub(crate) fn push_again(
@@ -101,75 +101,89 @@ impl Remote {
         commit: &CommitId,
     ) -> (Duration, PushReport) {
         self.settle_late(now);
-        self.land(now, commit.clone())
+        self.arrive(now, commit.clone())
     }
 
-    fn land(&mut self, now: Timestamp, commit: CommitId) -> (Duration, PushReport) {
+    fn arrive(&mut self, now: Timestamp, commit: CommitId) -> (Duration, PushReport) {
         self.pushes += 1;
         let fault = self.faults.get(&self.pushes).copied();
-        let unknown = |reason: &str| PushReport::Unknown {
-            commit: commit.clone(),
-            reason: reason.to_owned(),
+        let unknown = |commit| PushReport::Unknown {
+            commit,
+            reason: "no answer".to_owned(),
         };
-        if let Some(PushFault::Late(delay)) = fault {
-            self.late.push((now.plus(delay), commit.clone()));
-            return (GIVE_UP, unknown("no answer"));
+        match fault {
+            Some(PushFault::Late(delay)) => {
+                self.late.push((now.plus(delay), commit.clone()));
+                (GIVE_UP, unknown(commit))
+            }
+            Some(PushFault::LostPush) => (GIVE_UP, unknown(commit)),
+            _ if self.is_away(now) => (GIVE_UP, unknown(commit)),
+            Some(PushFault::LostAnswer) => {
+                drop(self.land(&commit));
+                (GIVE_UP, unknown(commit))
+            }
+            Some(PushFault::Refused) => {
+                let report = PushReport::Refused {
+                    reason: "protected branch".to_owned(),
+                    hint: "set `ledger.branch`".to_owned(),
+                };
+                (LATENCY, report)
+            }
+            None => (LATENCY, self.land(&commit)),
         }
-        if self.is_away(now) || fault == Some(PushFault::LostPush) {
-            return (GIVE_UP, unknown("no answer"));
-        }
-        if fault == Some(PushFault::Refused) {
-            let report = PushReport::Refused {
-                reason: "protected branch".to_owned(),
-                hint: "set `ledger.branch`".to_owned(),
-            };
-            return (LATENCY, report);
-        }
+    }
+
+    /// The compare-and-swap.
+    fn land(&mut self, commit: &CommitId) -> PushReport {
         let batch = self
             .commits
-            .get(&commit)
+            .get(commit)
             .expect("a commit that was built")
             .clone();
-        if self.tip == Some(commit.clone()) || self.tip != batch.base {
-            let reason = "stale info".to_owned();
-            return (LATENCY, PushReport::Rejected { commit, reason });
+        if self.tip.as_ref() == Some(commit) || self.tip != batch.base {
+            return PushReport::Rejected {
+                commit: commit.clone(),
+                reason: "stale info".to_owned(),
+            };
         }
-        let mut blobs = BTreeMap::new();
-        for change in &batch.changes {
-            let id = change.row.delivery_id();
-            let standing = self.rows.get(&id).map(|stored| stored.blob.clone());
-            assert_eq!(
-                standing, change.expected,
-                "a row is written only over what was read: {id}"
-            );
-            let blob = BlobId(format!("{}:{id}", commit.0));
-            blobs.insert(id.clone(), blob.clone());
-            self.rows.insert(
-                id,
-                StoredRow {
-                    row: change.row.clone(),
-                    blob,
-                },
-            );
-        }
-        if let Some(header) = batch.header {
+        let blobs = batch
+            .changes
+            .iter()
+            .map(|change| self.write(commit, change))
+            .collect();
+        if let Some(header) = batch.header.clone() {
             self.lineages.push(header.lineage.clone());
             self.header = Some(header);
         }
-        if let Some(baseline) = batch.baseline {
+        if let Some(baseline) = batch.baseline.clone() {
             self.baseline = baseline;
         }
         self.tip = Some(commit.clone());
-        match fault {
-            Some(PushFault::LostAnswer) => (GIVE_UP, unknown("the answer was lost")),
-            Some(PushFault::LostPush | PushFault::Refused | PushFault::Late(_)) | None => (
-                LATENCY,
-                PushReport::Landed {
-                    commit,
-                    blobs,
-                    notice: None,
-                },
-            ),
+        PushReport::Landed {
+            commit: commit.clone(),
+            blobs,
+            notice: None,
         }
+    }
+
+    /// Writes one row. Every move that any test makes is checked here.
+    fn write(&mut self, commit: &CommitId, change: &Change) -> (DeliveryId, BlobId) {
+        let id = change.row.delivery_id();
+        let before = self.rows.get(&id);
+        assert_eq!(
+            before.map(|stored| &stored.blob),
+            change.expected.as_ref(),
+            "a row is written only over what was read: {id}"
+        );
+        let wrong = wrong_move(before.map(|stored| &stored.row), &change.row);
+        assert_eq!(wrong, None, "an illegal move of {id}");
+        self.moves += 1;
+        let blob = BlobId(format!("{}:{id}", commit.0));
+        let stored = StoredRow {
+            row: change.row.clone(),
+            blob: blob.clone(),
+        };
+        self.rows.insert(id.clone(), stored);
+        (id, blob)
     }
 }

@@ -9,7 +9,8 @@ use sayonce::model::channel::Kind;
 use sayonce::model::claim::{Claim, PushedClaim};
 use sayonce::model::ids::Account;
 use sayonce::model::outcome::{
-    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, Session, Wait,
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, Session,
+    Trouble, Wait,
 };
 use sayonce::model::time::Timestamp;
 
@@ -22,6 +23,8 @@ pub(crate) enum Fault {
     LostRequest,
     /// Stored and answered after this time; the client may have given up before.
     Slow(Duration),
+    /// Stored and answered at once; the lists show it only after this time.
+    Unlisted(Duration),
     /// Not stored, answered 500.
     Status500,
     /// Stored, answered 500.
@@ -36,32 +39,38 @@ pub(crate) enum Fault {
     NotSent,
 }
 
+#[derive(Clone)]
 struct Post {
     url: String,
     key: String,
     stored_at: Timestamp,
+    listed_at: Timestamp,
 }
 
 /// A service.
+#[derive(Clone)]
 pub(crate) struct Service {
     kind: Kind,
     name: String,
     timeout: Duration,
     latency: Duration,
     posts: Vec<Post>,
-    pub(crate) writes: usize,
     pub(crate) write_times: Vec<Timestamp>,
-    pub(crate) lookups_made: std::cell::Cell<usize>,
-    pub(crate) opens: usize,
+    pub(crate) lookup_times: Vec<Timestamp>,
+    pub(crate) open_times: Vec<Timestamp>,
+    /// Whose account it is, if not the blog's.
     pub(crate) account: Option<String>,
+    /// How far its clock is from the run's.
     pub(crate) skew: Option<Duration>,
+    /// What goes wrong with every write.
     pub(crate) always: Option<Fault>,
+    /// Nobody can log in.
     pub(crate) open_fails: bool,
     pub(crate) faults: BTreeMap<usize, Fault>,
     /// Tokens that were sent: none twice.
     tokens: Vec<String>,
-    /// The list can't be read.
-    pub(crate) unreadable: bool,
+    /// The list can't be read before this.
+    pub(crate) unreadable_until: Option<Timestamp>,
 }
 
 impl Service {
@@ -72,23 +81,27 @@ impl Service {
             timeout: channel.rules.timeout,
             latency: Duration::from_millis(300),
             posts: Vec::new(),
-            writes: 0,
             write_times: Vec::new(),
-            lookups_made: std::cell::Cell::new(0),
-            opens: 0,
+            lookup_times: Vec::new(),
+            open_times: Vec::new(),
             account: None,
             skew: None,
             always: None,
             open_fails: false,
             faults: BTreeMap::new(),
             tokens: Vec::new(),
-            unreadable: false,
+            unreadable_until: None,
         }
     }
 
     /// Orders a fault for the n-th write from now on.
     pub(crate) fn order(&mut self, number: usize, fault: Fault) {
-        self.faults.insert(self.writes + number, fault);
+        self.faults.insert(self.writes() + number, fault);
+    }
+
+    /// How many write requests came.
+    pub(crate) fn writes(&self) -> usize {
+        self.write_times.len()
     }
 
     pub(crate) fn count(&self, url: &str) -> usize {
@@ -105,11 +118,22 @@ impl Service {
         }
     }
 
-    pub(crate) fn open(&mut self) -> Opening {
-        self.opens += 1;
+    /// Whether a receipt is the one of a post of this address.
+    pub(crate) fn gave(&self, receipt: &Remote, url: &str) -> bool {
+        if self.kind == Kind::IndexNow {
+            return receipt.id.is_none() && self.count(url) == 1;
+        }
+        self.posts
+            .iter()
+            .enumerate()
+            .any(|(index, post)| same_address(&post.url, url) && self.remote(index) == *receipt)
+    }
+
+    pub(crate) fn open(&mut self, now: Timestamp) -> Opening {
+        self.open_times.push(now);
         if self.open_fails {
             return Opening::Closed {
-                trouble: sayonce::model::outcome::Trouble::Unreachable,
+                trouble: Trouble::Unreachable,
                 reason: "refused".to_owned(),
             };
         }
@@ -125,7 +149,7 @@ impl Service {
     }
 
     pub(crate) fn list(&self, now: Timestamp) -> Listing {
-        if self.unreadable {
+        if self.is_unreadable(now) {
             return Listing::CannotTell {
                 reason: "503".to_owned(),
             };
@@ -134,7 +158,7 @@ impl Service {
             .posts
             .iter()
             .enumerate()
-            .filter(|(_, post)| post.stored_at <= now);
+            .filter(|(_, post)| post.listed_at <= now);
         Listing::Posts(
             shown
                 .map(|(index, post)| SeenPost {
@@ -147,9 +171,13 @@ impl Service {
         )
     }
 
-    pub(crate) fn lookup(&self, now: Timestamp, claim: &Claim) -> Lookup {
-        self.lookups_made.set(self.lookups_made.get() + 1);
-        if self.unreadable || self.kind == Kind::IndexNow {
+    fn is_unreadable(&self, now: Timestamp) -> bool {
+        self.unreadable_until.is_some_and(|until| now < until)
+    }
+
+    pub(crate) fn lookup(&mut self, now: Timestamp, claim: &Claim) -> Lookup {
+        self.lookup_times.push(now);
+        if self.is_unreadable(now) || self.kind == Kind::IndexNow {
             return Lookup::CannotTell {
                 reason: "503".to_owned(),
             };
@@ -159,7 +187,7 @@ impl Service {
             .iter()
             .enumerate()
             .filter(|(_, post)| {
-                post.stored_at <= now && same_address(&post.url, &claim.canonical_url)
+                post.listed_at <= now && same_address(&post.url, &claim.canonical_url)
             })
             .map(|(index, _)| self.remote(index))
             .collect();
@@ -175,7 +203,6 @@ impl Service {
         now: Timestamp,
         claims: &[PushedClaim],
     ) -> (Duration, Outcome) {
-        self.writes += 1;
         self.write_times.push(now);
         for pushed in claims {
             let claim = pushed.claim();
@@ -199,18 +226,22 @@ impl Service {
             refusal,
             reason: reason.to_owned(),
         };
-        match self.always.or(self.faults.get(&self.writes).copied()) {
+        match self.always.or(self.faults.get(&self.writes()).copied()) {
             None => {
-                let accepted = self.store(claims, now);
+                let accepted = self.store(claims, now, Duration::ZERO);
+                (self.latency, accepted)
+            }
+            Some(Fault::Unlisted(delay)) => {
+                let accepted = self.store(claims, now, delay);
                 (self.latency, accepted)
             }
             Some(Fault::LostAnswer) => {
-                drop(self.store(claims, now));
+                drop(self.store(claims, now, Duration::ZERO));
                 (self.timeout, in_doubt("no answer within the timeout"))
             }
             Some(Fault::LostRequest) => (self.timeout, in_doubt("no answer within the timeout")),
             Some(Fault::Slow(delay)) => {
-                let accepted = self.store(claims, now.plus(delay));
+                let accepted = self.store(claims, now.plus(delay), Duration::ZERO);
                 if delay < self.timeout {
                     (delay, accepted)
                 } else {
@@ -219,7 +250,7 @@ impl Service {
             }
             Some(Fault::Status500) => (self.latency, in_doubt("500")),
             Some(Fault::Status500Stored) => {
-                drop(self.store(claims, now));
+                drop(self.store(claims, now, Duration::ZERO));
                 (self.latency, in_doubt("500"))
             }
             Some(Fault::RateLimited(wait)) => (
@@ -240,7 +271,7 @@ impl Service {
     }
 
     /// Keeps the posts; a service with client-chosen ids keeps one for each.
-    fn store(&mut self, claims: &[PushedClaim], at: Timestamp) -> Outcome {
+    fn store(&mut self, claims: &[PushedClaim], at: Timestamp, unlisted: Duration) -> Outcome {
         let mut remote = Remote {
             id: None,
             url: None,
@@ -261,6 +292,7 @@ impl Service {
                 url: claim.canonical_url.clone(),
                 key,
                 stored_at: at,
+                listed_at: at.plus(unlisted),
             });
             if self.kind != Kind::IndexNow {
                 remote = self.remote(self.posts.len() - 1);

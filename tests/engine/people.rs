@@ -1,0 +1,128 @@
+//! What people decide: by hand, in an article, in the configuration.
+
+use std::time::Duration;
+
+use sayonce::model::delivery::{Decision, Event, State, next};
+use sayonce::model::item::ItemChannelSettings;
+use sayonce::plan::decide::{Step, decide};
+
+use super::{BLUESKY, HOUR, MASTODON, name, run_killed_at_write, told, warnings, world};
+use crate::simulation::Fault;
+
+#[test]
+fn an_article_that_was_taken_off_the_site_in_doubt_is_held_and_not_sent_again() {
+    let mut world = world(&[MASTODON], 2);
+    world.service("mastodon").order(2, Fault::LostRequest);
+    run_killed_at_write(&mut world, "mastodon", 2);
+    world.items.truncate(1);
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 5",
+            "a2 on mastodon: held: the article went away before it could be sent again (withdrawn)",
+            "a1 on mastodon: done: response"
+        ]
+    );
+    assert_eq!(world.service("mastodon").writes(), 2);
+}
+
+#[test]
+fn an_article_that_was_taken_off_the_site_is_held_and_told_once() {
+    let mut world = world(&[MASTODON, BLUESKY], 2);
+    world.service("mastodon").order(2, Fault::NotSent);
+    let run = world.start();
+    world.kill_when(run, |world, _| {
+        let mut records = world.remote.rows().filter_map(|row| row.publish());
+        records.any(|record| record.state == State::Retry)
+    });
+    world.items.truncate(1);
+    let mut run = world.start();
+    drop(world.finish(&mut run));
+    assert_eq!(
+        warnings(&run),
+        ["a2 on mastodon: the article went away before it could be sent again (withdrawn)"]
+    );
+}
+
+#[test]
+fn an_article_whose_author_excluded_a_channel_meanwhile_is_not_sent_there() {
+    let mut world = world(&[MASTODON], 1);
+    let limit = Fault::RateLimited(2 * HOUR);
+    world.service("mastodon").order(1, limit);
+    drop(world.run());
+    let settings = &mut world.items[0].settings;
+    settings
+        .channels
+        .insert(name("mastodon"), ItemChannelSettings::Excluded);
+    world.now = world.now.plus(3 * HOUR);
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 0",
+            "a1 on mastodon: skipped: `mastodon: false` in its front matter"
+        ]
+    );
+    assert_eq!(world.service("mastodon").writes(), 1);
+}
+
+#[test]
+fn an_article_that_was_refused_is_tried_again_once_it_changed() {
+    let mut world = world(&[MASTODON], 1);
+    world.service("mastodon").order(1, Fault::Refused);
+    assert_eq!(
+        told(&world.run()),
+        ["exit 4", "a1 on mastodon: failed: 422"]
+    );
+    world.items[0].title = "Shorter".to_owned();
+    assert_eq!(
+        told(&world.run()),
+        ["exit 0", "a1 on mastodon: done: response"]
+    );
+    world.assert_exactly_once();
+}
+
+#[test]
+fn what_a_person_released_still_waits_for_its_planned_date() {
+    let world = world(&[MASTODON], 1);
+    let now = world.now;
+    let planned = now.plus(48 * HOUR);
+    let mut item = world.items[0].clone();
+    item.settings.publish_at = Some(planned);
+    let held = Event::Held {
+        reason: "manual".to_owned(),
+        at: now,
+    };
+    let held = next(None, held).unwrap();
+    let by = Decision {
+        who: "me".to_owned(),
+        at: now,
+        verb: "approve".to_owned(),
+        why: None,
+    };
+    let released = next(Some(&held), Event::Released { by }).unwrap();
+    let rules = &world.config.channels[0].rules;
+    assert_eq!(
+        decide(Some(&released), Some(&item), rules, true, now),
+        Step::Later {
+            until: planned,
+            why: "its `publish_at`".to_owned(),
+        }
+    );
+    let after = planned.plus(Duration::from_secs(1));
+    assert!(matches!(
+        decide(Some(&released), Some(&item), rules, true, after),
+        Step::Send { .. }
+    ));
+}
+
+#[test]
+fn a_channel_that_was_not_asked_for_does_not_set_the_exit_code() {
+    let mut world = world(&[MASTODON, BLUESKY], 1);
+    world.selection.channels = [name("bluesky")].into();
+    let missing = "MASTODON_TOKEN is not set".to_owned();
+    world.unavailable.insert(name("mastodon"), missing);
+    assert_eq!(
+        told(&world.run()),
+        ["exit 0", "a1 on bluesky: done: response"]
+    );
+}
