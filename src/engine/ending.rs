@@ -266,7 +266,10 @@ struct Weighed {
 
 impl Weighed {
     fn add(&mut self, problem: String, exit: Exit) {
-        self.problems.push(problem);
+        // Two channels on one account are closed for the same reason, which is said once.
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
         self.exit = self.exit.or_worse(exit);
     }
 }

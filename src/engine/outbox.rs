@@ -249,6 +249,10 @@ impl Outbox {
         let id = blank.delivery_id();
         let decided_on = self.row(&id).cloned();
         let row = fold(decided_on.as_ref(), blank, &events)?;
+        if decided_on.as_ref() == Some(&row) {
+            // A receipt that is known already is not worth a commit.
+            return Ok(());
+        }
         let earlier = self.entries.remove(&id);
         let entry = match earlier {
             Some(mut earlier) => {
@@ -446,6 +450,8 @@ impl Outbox {
             }
             PushReport::Refused { reason, hint } => {
                 self.put_back(shipment);
+                // Nobody will ever see them, so they are no claims.
+                drop(self.drop_claims());
                 Landed {
                     fatal: Some(format!("{reason}; {hint}")),
                     ..Landed::default()
@@ -453,6 +459,7 @@ impl Outbox {
             }
             PushReport::NotBuilt { reason } => {
                 self.put_back(shipment);
+                drop(self.drop_claims());
                 Landed {
                     fatal: Some(reason),
                     ..Landed::default()

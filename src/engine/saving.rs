@@ -43,12 +43,14 @@ impl Core {
                     }
                 }
             };
-            let same_claim = self
+            // What was settled meanwhile, by a lookup or under a later claim, is known better there.
+            let is_open = self
                 .outbox
                 .row(&id)
                 .and_then(Row::publish)
-                .and_then(Record::token)
-                == saved.token();
+                .is_some_and(|record| {
+                    record.state == State::InFlight && record.token() == saved.token()
+                });
             let Some(token) = saved.token().cloned() else {
                 continue;
             };
@@ -58,7 +60,7 @@ impl Core {
                 .row(&id)
                 .and_then(Row::publish)
                 .is_some_and(|record| says(record, saved));
-            if !known && (same_claim || is_receipt) {
+            if !known && (is_open || is_receipt) {
                 let identity = self.outbox.row(&id).unwrap_or(row).clone();
                 self.record_on(identity, vec![event], Sort::Outcome(token), true);
                 self.tell(Notice::Plain(format!(

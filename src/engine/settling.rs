@@ -269,7 +269,11 @@ impl Core {
             return;
         };
         let record = self.outbox.row(&id).and_then(Row::publish).cloned();
-        let Some(record) = record.filter(|record| record.token() == Some(token)) else {
+        // Another run may have found it done under our own claim, or taken it over after the quiet point.
+        let ours = |record: &Record| {
+            record.state == delivery::State::InFlight && record.token() == Some(token)
+        };
+        let Some(record) = record.filter(ours) else {
             self.overtaken(now, &id, outcome);
             return;
         };
@@ -344,7 +348,8 @@ impl Core {
         self.record(&id, vec![event], Sort::Outcome(token.clone()), true);
     }
 
-    /// An answer that comes after another run took the delivery over: a receipt always wins, the rest is history.
+    /// An answer that comes after another run took the delivery over or found it: a receipt always wins, the rest is
+    /// history.
     fn overtaken(&mut self, now: Timestamp, id: &DeliveryId, outcome: &Outcome) {
         match outcome {
             Outcome::Accepted { remote, evidence } => {
@@ -362,7 +367,7 @@ impl Core {
             }
             Outcome::Refused { .. } | Outcome::NotSent { .. } | Outcome::InDoubt { .. } => {
                 self.tell(Notice::Plain(format!(
-                    "{id}: another run took it over; what this run's request was answered changes nothing"
+                    "{id}: another run settled it meanwhile; what this run's request was answered changes nothing"
                 )));
             }
         }

@@ -2,8 +2,8 @@
 
 use sayonce::model::delivery::State;
 
-use super::{MASTODON, only_record, run_killed_at_write, told, world};
-use crate::simulation::Fault;
+use super::{MASTODON, only_record, run_killed_at_write, site, told, world};
+use crate::simulation::{Fault, World};
 
 #[test]
 fn what_another_account_shows_says_nothing_about_a_post() {
@@ -20,4 +20,26 @@ fn what_another_account_shows_says_nothing_about_a_post() {
     );
     assert_eq!(only_record(&world).state, State::InFlight);
     assert_eq!(world.service("mastodon").writes(), 1);
+}
+
+#[test]
+fn two_channels_that_turn_out_to_be_one_account_are_both_left_out() {
+    let second = MASTODON
+        .replace("[channels.mastodon]", "[channels.second]")
+        .replace("mastodon.example", "second.example")
+        .replace("MASTODON_TOKEN", "SECOND_TOKEN");
+    let mut world = World::new(&site(&[MASTODON, &second]), 1);
+    for channel in ["mastodon", "second"] {
+        world.service(channel).account = Some("https://mastodon.example/@blog".to_owned());
+    }
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 2",
+            "a1 on mastodon: pending: due now",
+            "a1 on second: pending: due now",
+            "! mastodon and second are the same account, https://mastodon.example/@blog; remove one of them",
+        ]
+    );
+    assert_eq!(world.writes(), 0);
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    BLUESKY, FOUR, HOUR, MASTODON, gaps, only_record, run_killed_at_write, site, told, world,
+    BLUESKY, FOUR, HOUR, MASTODON, gaps, only_record, run_killed_at_write, site, told, warnings,
+    world,
 };
 use crate::simulation::{Fault, World};
 
@@ -206,4 +207,29 @@ fn a_receipt_that_comes_after_another_run_took_over_is_kept() {
     let receipts = record.receipts.iter().map(|receipt| &receipt.remote);
     let receipts = record.remote.iter().chain(receipts).collect();
     assert_eq!(ids(receipts), [Some("2".to_owned()), Some("1".to_owned())]);
+}
+
+/// The first run waits for an answer that is lost; meanwhile the second one finds the post, and the first one reads so
+/// when it pushes what came of another channel.
+#[test]
+fn an_answer_that_is_lost_after_another_run_found_the_post_changes_nothing() {
+    let mut world = world(&[MASTODON, BLUESKY], 1);
+    world.service("mastodon").order(1, Fault::LostAnswer);
+    let slow = Fault::Slow(Duration::from_secs(5));
+    world.service("bluesky").order(1, slow);
+    let mut first = world.start();
+    world.go_until(&mut first, |world| world.writes() == 2);
+    let mut runs = [first, world.start()];
+    for ending in world.side_by_side(&mut runs) {
+        assert_eq!(
+            told(&ending),
+            [
+                "exit 0",
+                "a1 on mastodon: done: read_back",
+                "a1 on bluesky: done: response",
+            ]
+        );
+    }
+    assert_eq!(runs.each_ref().map(warnings), [[""; 0]; 2]);
+    world.assert_exactly_once();
 }

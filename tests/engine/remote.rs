@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{BLUESKY, FOUR, HOUR, MASTODON, SEARCH, only_record, site, told, world};
-use crate::simulation::{PushFault, World};
+use super::{BLUESKY, FOUR, HOUR, MASTODON, SEARCH, only_record, site, told, warnings, world};
+use crate::simulation::{Fault, PushFault, World};
 
 /// More pushes than any run makes.
 const MANY: usize = 60_000;
@@ -39,6 +39,21 @@ fn with_the_remote_away_at_the_claim_nothing_is_sent() {
     assert_eq!(
         told(&world.run()),
         ["exit 3", "! the ledger's remote can't be reached"]
+    );
+    assert_eq!(world.service("mastodon").writes(), 0);
+}
+
+#[test]
+fn a_refused_push_sends_nothing() {
+    let mut world = world(&[MASTODON], 1);
+    world.remote.faults.insert(1, PushFault::Refused);
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 3",
+            "a1 on mastodon: pending: due now",
+            "! protected branch; set `ledger.branch`"
+        ]
     );
     assert_eq!(world.service("mastodon").writes(), 0);
 }
@@ -114,6 +129,25 @@ fn an_outcome_that_could_not_be_pushed_is_merged_by_the_next_run_on_this_disk() 
     assert_eq!(told(&ending), ["exit 0", "a1 on mastodon: done: response"]);
     assert_eq!(next.journal, [], "what is on the remote leaves the journal");
     world.assert_exactly_once();
+}
+
+#[test]
+fn a_doubt_in_the_journal_is_dropped_if_another_run_found_the_post() {
+    let mut world = world(&[MASTODON], 1);
+    world.service("mastodon").order(1, Fault::LostAnswer);
+    let away_from = world.now.plus(Duration::from_millis(600));
+    world.remote.away = Some((away_from, away_from.plus(HOUR)));
+    let mut first = world.start();
+    assert_eq!(world.finish(&mut first).exit.code(), 3);
+    assert_eq!(first.journal.len(), 1);
+    world.now = world.now.plus(2 * HOUR);
+    let done = ["exit 0", "a1 on mastodon: done: read_back"];
+    assert_eq!(told(&world.run()), done, "on another machine");
+    let mut next = world.start_with(first.journal);
+    let ending = world.finish(&mut next);
+    assert_eq!(told(&ending), done);
+    assert_eq!(warnings(&next), [""; 0]);
+    assert_eq!(next.journal, []);
 }
 
 /// The ledger says `done`, the journal holds another receipt of the same claim.
