@@ -4,9 +4,11 @@ mod accounts;
 mod basics;
 mod doubts;
 mod floods;
+mod kills;
 mod limits;
 mod people;
 mod remote;
+mod seeds;
 mod stops;
 
 use std::time::Duration;
