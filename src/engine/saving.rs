@@ -115,6 +115,7 @@ impl Core {
     pub(super) fn give_up(&mut self, reason: String) {
         if self.fatal.is_none() {
             self.fatal = Some(reason);
+            self.outbox.abandon_waiting();
             self.drop_claims();
             self.save_to_journal();
         }

@@ -50,7 +50,7 @@ fn a_deadline_holds_with_the_remote_away() {
     world.limits.deadline = Some(began.plus(Duration::from_secs(20)));
     assert_eq!(
         told(&world.run()),
-        ["exit 3", "! the ledger's remote can't be reached"]
+        ["exit 3", "! the remote does not answer"]
     );
     let took = world.now.since(began);
     assert!(took <= Duration::from_secs(31), "{took:?}");
