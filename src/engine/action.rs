@@ -71,6 +71,7 @@ pub struct ReadFailure {
 
 /// Something for the driver to do.
 #[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(Clone))]
 pub enum Action {
     /// Read the remote's tip.
     ReadLedger,

@@ -33,6 +33,7 @@ const BUSY_POLL: Duration = Duration::from_secs(15);
 
 /// One run.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub struct Core {
     pub(super) setup: Arc<Setup>,
     pub(super) entropy: Entropy,

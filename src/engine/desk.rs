@@ -16,6 +16,7 @@ pub(super) const FAILURES_MAX: u32 = 5;
 
 /// One channel in this run.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Desk {
     pub(super) phase: Phase,
     /// The worker is at work; it does one thing at a time.

@@ -18,6 +18,8 @@ mod desk;
 pub mod driver;
 pub mod ending;
 mod entropy;
+#[cfg(test)]
+mod explore;
 pub mod liveness;
 mod matching;
 mod outbox;

@@ -699,3 +699,64 @@ fn fold(
     }
     Ok(row)
 }
+
+/// Everything that an outbox holds, for the explorer of all interleavings, which has to tell states apart.
+#[cfg(test)]
+pub(super) struct Contents<'a> {
+    pub(super) stage: u8,
+    pub(super) entries: [&'a BTreeMap<DeliveryId, Entry>; 2],
+    pub(super) headers: [Option<&'a Header>; 2],
+    pub(super) baselines: [bool; 2],
+    pub(super) commits: [Option<&'a CommitId>; 2],
+    pub(super) times: [Option<Timestamp>; 6],
+    pub(super) counts: [u32; 3],
+    pub(super) abandoned: &'a BTreeSet<Token>,
+}
+
+#[cfg(test)]
+impl Outbox {
+    pub(super) fn contents(&self) -> Contents<'_> {
+        static NOTHING: BTreeMap<DeliveryId, Entry> = BTreeMap::new();
+        let shipment = self.shipment();
+        let (stage, again_at) = match &self.committer {
+            Committer::Idle => (0, None),
+            Committer::Reading => (1, None),
+            Committer::Pushing(_) => (2, None),
+            Committer::Checking(_) => (3, None),
+            Committer::Waiting(_, at) => (4, Some(*at)),
+        };
+        Contents {
+            stage,
+            entries: [
+                &self.entries,
+                shipment.map_or(&NOTHING, |shipment| &shipment.entries),
+            ],
+            headers: [
+                self.header.as_ref(),
+                shipment.and_then(|shipment| shipment.header.as_ref()),
+            ],
+            baselines: [
+                self.baseline.is_some(),
+                shipment.is_some_and(|shipment| shipment.baseline.is_some()),
+            ],
+            commits: [
+                shipment.and_then(|shipment| shipment.base.as_ref()),
+                shipment.and_then(|shipment| shipment.commit.as_ref()),
+            ],
+            times: [
+                again_at,
+                self.last_push_at,
+                self.read_at,
+                self.failing_since,
+                self.next_try_at,
+                self.push_failing_since,
+            ],
+            counts: [
+                self.failures,
+                self.races,
+                shipment.map_or(0, |shipment| shipment.tries),
+            ],
+            abandoned: &self.abandoned,
+        }
+    }
+}

@@ -49,8 +49,10 @@ impl Landing {
     }
 }
 
-/// A claim that is on the remote under our token. Only such a claim can be sent.
+/// A claim that is on the remote under our token. Only such a claim can be sent, and it is used up by that.
 #[derive(Debug, PartialEq, Eq)]
+// No program can copy the right to send. The explorer of all interleavings can: it goes on from one moment many times.
+#[cfg_attr(test, derive(Clone))]
 #[must_use = "a pushed claim that is not sent must be given back"]
 pub struct PushedClaim(Claim);
 
