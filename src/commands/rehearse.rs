@@ -117,7 +117,7 @@ pub(super) fn rehearse(
                 posts: &posts,
                 counted: &counted,
                 log: &log,
-                repository: arguments.keep.as_ref().map(|_| repository.as_path()),
+                kept: arguments.keep.as_ref().map(|_| scratch.path()),
                 branch: &stage.branch,
             })
         }

@@ -30,7 +30,7 @@ pub struct Logged {
 }
 
 /// Makes `DIR/remote.git` with one root commit that holds `files`, and a clone of it in `DIR/work`; what is there
-/// already is used as it is. Returns the clone.
+/// already is used as it is. `git -C DIR log` reads the remote's history. Returns the clone.
 pub fn clone_in(
     directory: &Path,
     branch: &str,
@@ -53,6 +53,15 @@ pub fn clone_in(
         let repository =
             Repository::init_opts(&remote, &options).map_err(failed("make", &remote))?;
         root_commit(&repository, branch, files, at).map_err(failed("fill", &remote))?;
+    }
+    // So that git finds the ledger's history from the directory itself.
+    let link = directory.join(".git");
+    if !link.exists() {
+        std::fs::write(&link, "gitdir: remote.git\n").map_err(|error| ScratchError {
+            action: "link",
+            path: link.display().to_string(),
+            source: git2::Error::from_str(&error.to_string()),
+        })?;
     }
     if !work.join(".git").exists() {
         let from = remote.display().to_string();

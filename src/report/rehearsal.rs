@@ -34,7 +34,7 @@ pub struct Facts<'a> {
     /// The scratch ledger's log.
     pub log: &'a [Logged],
     /// Where the scratch repository is, if it was kept.
-    pub repository: Option<&'a Path>,
+    pub kept: Option<&'a Path>,
     /// The ledger's branch.
     pub branch: &'a str,
 }
@@ -98,12 +98,12 @@ fn put_log(text: &mut String, facts: &Facts<'_>) {
             format_args!("  {} {time} {}\n", commit.id, commit.subject),
         );
     }
-    match facts.repository {
-        Some(repository) => put(
+    match facts.kept {
+        Some(kept) => put(
             text,
             format_args!(
-                "\nThe scratch repository is kept: git -C {} log -p origin/{}\n",
-                repository.display(),
+                "\nThe scratch repository is kept: git -C {} log -p {}\n",
+                kept.display(),
                 facts.branch
             ),
         ),
