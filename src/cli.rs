@@ -48,6 +48,10 @@ pub enum Command {
     Rehearse(RehearseArgs),
     /// Show where every article stands on every channel
     Status(PlanArgs),
+    /// Ask whether every delivery is proved, and list what is not, with the command that frees it
+    ///
+    /// It reads the ledger at its remote. The exit code is 0 only if everything is proved.
+    Audit(AuditArgs),
     /// Mark what is online now as announced before
     ///
     /// For a site with a history: nothing that is online now will be announced on the channels named (default: all).
@@ -84,6 +88,23 @@ pub struct PlanArgs {
     /// Fetch the ledger from its remote first
     #[arg(long)]
     pub fetch: bool,
+    /// What to show and how.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What `audit` takes.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Read the accounts too: are the posts still there? Needs the secrets
+    #[arg(long)]
+    pub remote: bool,
+    /// Fetch the ledger from its remote first (the default)
+    #[arg(long)]
+    pub fetch: bool,
+    /// Take the ledger as it was last fetched
+    #[arg(long, conflicts_with = "fetch")]
+    pub offline: bool,
     /// What to show and how.
     #[command(flatten)]
     pub output: OutputArgs,

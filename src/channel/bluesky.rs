@@ -48,6 +48,8 @@ pub(crate) struct Bluesky {
     identifier: String,
     password: Secret,
     login: Option<Login>,
+    /// The last list that was asked for was read as far back as it was asked for.
+    reached: bool,
 }
 
 /// What a login gave.
@@ -71,6 +73,7 @@ impl Bluesky {
             identifier,
             password,
             login: None,
+            reached: false,
         }
     }
 
@@ -212,6 +215,7 @@ impl Channel for Bluesky {
 
     fn recent(&mut self, since: Timestamp) -> Listing {
         self.http.begin();
+        self.reached = false;
         let mut posts = Vec::new();
         let mut cursor: Option<String> = None;
         for _page in 0..PAGES_MAX {
@@ -247,11 +251,16 @@ impl Channel for Bluesky {
                 .and_then(|page| page.get("cursor")?.as_str())
                 .map(str::to_owned);
             if reaches_back || next.is_none() || next == cursor {
+                self.reached = true;
                 break;
             }
             cursor = next;
         }
         Listing::Posts(posts)
+    }
+
+    fn reached(&self) -> bool {
+        self.reached
     }
 
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {

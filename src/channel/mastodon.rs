@@ -49,6 +49,8 @@ pub(crate) struct Mastodon {
     token: Secret,
     visibility: Visibility,
     whoami: Option<Whoami>,
+    /// The last list that was asked for was read as far back as it was asked for.
+    reached: bool,
 }
 
 /// Who the token belongs to.
@@ -111,6 +113,7 @@ impl Mastodon {
             token,
             visibility,
             whoami: None,
+            reached: false,
         }
     }
 
@@ -277,6 +280,7 @@ impl Channel for Mastodon {
         if let Reach::Broken(reason) = list.reach {
             return Listing::CannotTell { reason };
         }
+        self.reached = matches!(list.reach, Reach::Enough);
         Listing::Posts(
             list.entries
                 .into_iter()
@@ -284,6 +288,10 @@ impl Channel for Mastodon {
                 .map(Status::into_seen_post)
                 .collect(),
         )
+    }
+
+    fn reached(&self) -> bool {
+        self.reached
     }
 
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {

@@ -26,6 +26,11 @@ pub trait Channel: Send {
     /// Reads the account's own recent posts, authenticated and uncached, back to `since` where possible.
     fn recent(&mut self, since: Timestamp) -> Listing;
 
+    /// Whether the last [`Channel::recent`] reached back to its `since`; if not, it ends with the oldest post listed.
+    fn reached(&self) -> bool {
+        true
+    }
+
     /// Sends one request that carries all `claims` (one, except where the service takes batches).
     ///
     /// Called after [`Channel::open`] succeeded. All claims share the outcome.

@@ -1,5 +1,6 @@
 //! One file per verb, and what they share.
 
+mod audit;
 mod baseline;
 mod commit;
 mod decisions;
@@ -35,6 +36,7 @@ pub fn dispatch(
         Command::Rehearse(arguments) => {
             rehearse::rehearse(&place, &arguments, environment, terminal)
         }
+        Command::Audit(arguments) => audit::audit(&place, &arguments, environment, terminal),
         Command::Baseline(arguments) => {
             baseline::baseline(&place, &arguments, environment, terminal)
         }

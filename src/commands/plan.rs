@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::cli::{Format, PlanArgs};
+use crate::cli::{Format, OutputArgs, PlanArgs};
 use crate::clock::{Clock, SystemClock};
 use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::{Snapshot, Store as _};
+use crate::model::row::Row;
 use crate::model::time::Timestamp;
 use crate::plan::outlook::{Outlook, outlook};
 use crate::plan::survey::{Survey, survey};
@@ -16,15 +17,26 @@ use crate::report::{human, json};
 
 use super::world::{Place, World};
 
-/// What both verbs compute.
-struct View {
-    world: World,
-    snapshot: Snapshot,
-    survey: Survey,
-    deliveries: Vec<Outlook>,
-    problems: Vec<String>,
-    branch: String,
-    fetched_at: Option<Timestamp>,
+/// What both verbs compute, and `audit` with them.
+pub(super) struct View {
+    pub(super) world: World,
+    pub(super) snapshot: Snapshot,
+    pub(super) survey: Survey,
+    pub(super) deliveries: Vec<Outlook>,
+    pub(super) branch: String,
+    pub(super) fetched_at: Option<Timestamp>,
+    /// Outcomes that only this machine has.
+    pub(super) journal: Vec<Row>,
+    pub(super) now: Timestamp,
+}
+
+/// Which copy of the ledger is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copy {
+    /// The remote's.
+    Fetched,
+    /// What was fetched last; how to have it anew.
+    Local(&'static str),
 }
 
 /// Shows what would be sent, and for every other delivery why not.
@@ -34,7 +46,7 @@ pub(super) fn plan(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    let view = view(place, arguments, environment, terminal)?;
+    let view = planned(place, arguments, environment, terminal)?;
     let out_of_scope = view.out_of_scope();
     let text = match arguments.output.format {
         Format::Json => view.json(json::Posts::Shown, &out_of_scope),
@@ -59,7 +71,7 @@ pub(super) fn status(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    let view = view(place, arguments, environment, terminal)?;
+    let view = planned(place, arguments, environment, terminal)?;
     let out_of_scope = view.out_of_scope();
     let text = match arguments.output.format {
         Format::Json => view.json(json::Posts::LeftOut, &out_of_scope),
@@ -87,7 +99,7 @@ impl View {
         }
     }
 
-    fn out_of_scope(&self) -> Vec<(String, String)> {
+    pub(super) fn out_of_scope(&self) -> Vec<(String, String)> {
         let items = self
             .survey
             .out_of_scope
@@ -111,22 +123,47 @@ impl View {
             json::PlanFacts {
                 deliveries: &self.deliveries,
                 out_of_scope,
-                problems: &self.problems,
+                problems: &problems(&self.world, &self.snapshot, &self.survey),
                 notices: &notices,
-                ledger: json::LedgerReport {
-                    branch: self.branch.clone(),
-                    tip: self.snapshot.tip.as_ref().map(|tip| tip.0.clone()),
-                    fetched_at: self.fetched_at.map(|at| at.to_string()),
-                },
+                ledger: self.ledger(),
             },
             posts,
         )
     }
+
+    /// Says which ledger this was.
+    pub(super) fn ledger(&self) -> json::LedgerReport {
+        json::LedgerReport {
+            branch: self.branch.clone(),
+            tip: self.snapshot.tip.as_ref().map(|tip| tip.0.clone()),
+            fetched_at: self.fetched_at.map(|at| at.to_string()),
+        }
+    }
 }
 
-fn view(
+fn planned(
     place: &Place,
     arguments: &PlanArgs,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<View, Failure> {
+    let copy = if arguments.fetch {
+        Copy::Fetched
+    } else {
+        Copy::Local("--fetch reads it anew")
+    };
+    let view = view(place, &arguments.output, copy, environment, terminal)?;
+    for problem in problems(&view.world, &view.snapshot, &view.survey) {
+        terminal.error_line(&format!("problem: {problem}"));
+    }
+    Ok(view)
+}
+
+/// Reads everything and judges nothing.
+pub(super) fn view(
+    place: &Place,
+    output: &OutputArgs,
+    copy: Copy,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<View, Failure> {
@@ -135,13 +172,15 @@ fn view(
     let world = World::read(place, &clock)?;
     terminal.set_timezone(world.config.site.timezone);
     let mut store = world.store(environment, &clock)?;
-    let (snapshot, fetched_at) = if arguments.fetch {
-        (store.read()?, Some(now))
-    } else {
-        let (snapshot, last_fetched) = store.read_local()?;
-        (snapshot, last_fetched.at)
+    let (snapshot, fetched_at) = match copy {
+        Copy::Fetched => (store.read()?, Some(now)),
+        Copy::Local(_) => {
+            let (snapshot, last_fetched) = store.read_local()?;
+            (snapshot, last_fetched.at)
+        }
     };
-    let selection = world.selection(&arguments.output, &snapshot)?;
+    let journal = store.read_journal()?;
+    let selection = world.selection(output, &snapshot)?;
     let survey = survey(&world.catalog, &world.config, &snapshot, &selection, now);
     let deliveries = survey
         .deliveries
@@ -167,7 +206,6 @@ fn view(
             ))
         })
         .collect();
-    let problems = problems(&world, &snapshot, &survey);
     for notice in world
         .config
         .warnings
@@ -177,11 +215,10 @@ fn view(
     {
         terminal.error_line(&format!("note: {notice}"));
     }
-    for problem in &problems {
-        terminal.error_line(&format!("problem: {problem}"));
-    }
-    if let Some(age) = human::ledger_age(fetched_at, now).filter(|_| !arguments.fetch) {
-        terminal.error_line(&format!("note: {age}"));
+    if let Copy::Local(way) = copy
+        && let Some(age) = human::ledger_age(fetched_at, now)
+    {
+        terminal.error_line(&format!("note: {age}; {way}"));
     }
     Ok(View {
         branch: store.branch().to_owned(),
@@ -189,8 +226,9 @@ fn view(
         snapshot,
         survey,
         deliveries,
-        problems,
         fetched_at,
+        journal,
+        now,
     })
 }
 

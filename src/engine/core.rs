@@ -16,6 +16,7 @@ use crate::model::item::ItemId;
 use crate::model::notice::Notice;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
+use crate::plan::alarms::short_feed;
 use crate::plan::guard::registered;
 use crate::plan::survey::{Survey, survey};
 
@@ -50,6 +51,8 @@ pub struct Core {
     pub(super) skewed: Option<Duration>,
     pub(super) stop: Option<Timestamp>,
     pub(super) fatal: Option<String>,
+    /// What this run saw that somebody should look at, and that the ledger alone does not show.
+    pub(super) alarms: Vec<String>,
     pub(super) journal: Journal,
     pub(super) journaled: Vec<Row>,
     pub(super) merged_journal: bool,
@@ -97,6 +100,7 @@ impl Core {
             skewed: None,
             stop: None,
             fatal: None,
+            alarms: Vec::new(),
             journal: Journal::Idle,
             journaled: Vec::new(),
             merged_journal: setup.journal.is_empty(),
@@ -295,6 +299,9 @@ impl Core {
             {
                 self.tell(Notice::Plain(notice.clone()));
             }
+            // At the end of the run what is listed now has rows, and nobody could tell any more.
+            let rows = self.outbox.rows();
+            self.alarms = short_feed(&setup.config, &setup.catalog, &survey, &snapshot.baseline, &rows);
         }
         if !survey.new_channels.is_empty() {
             let mut baseline: Baseline = snapshot.baseline.clone();

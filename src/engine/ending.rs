@@ -1,20 +1,15 @@
 //! How a run ended: every delivery, the counts, and the exit code.
 
-use std::time::Duration;
-
 use crate::exit::Exit;
 use crate::model::delivery::State;
 use crate::model::ids::ChannelName;
 use crate::model::row::Row;
-use crate::model::time::{Timestamp, duration_text};
-use crate::plan::guard::KeptBack;
+use crate::model::time::Timestamp;
+use crate::plan::alarms::Facts;
 use crate::plan::outlook::{Aside, Outlook, Standing, outlook};
 
 use super::core::Core;
 use super::desk::Phase;
-
-/// A doubt that lasts longer is an alarm.
-const DOUBT_ALARM: Duration = Duration::from_mins(5);
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,12 +80,26 @@ impl Core {
         let deliveries = self.outlooks(now);
         let summary = Summary::of(&deliveries);
         let mut weighed = self.problems(&deliveries);
-        let (alarms, overdue) = self.alarms(&deliveries, now);
-        if overdue {
-            weighed.exit = weighed.exit.or_worse(Exit::NeedsPerson);
+        let mut alarms = Vec::new();
+        if let Some(survey) = &self.survey {
+            let snapshot = self.outbox.snapshot();
+            let facts = Facts {
+                config: &self.setup.config,
+                items: &survey.items,
+                header: snapshot.and_then(|snapshot| snapshot.header.as_ref()),
+                rows: self.outbox.rows(),
+                deliveries: &deliveries,
+                now,
+            };
+            let overdue = facts.overdue();
+            if !overdue.is_empty() {
+                weighed.exit = weighed.exit.or_worse(Exit::NeedsPerson);
+            }
+            alarms = [facts.doubts(), overdue, facts.other_accounts()].concat();
         }
+        alarms.extend(self.alarms.iter().cloned());
         for delivery in &deliveries {
-            weighed.exit = weighed.exit.or_worse(weight(delivery));
+            weighed.exit = weighed.exit.or_worse(delivery.weight());
         }
         Ending {
             alarms,
@@ -145,11 +154,7 @@ impl Core {
                 delivery.id.channel == *channel && delivery.standing == Standing::KeptBack
             });
             if any {
-                let exit = match kept {
-                    KeptBack::FirstRun { .. } | KeptBack::Renamed { .. } => Exit::Usage,
-                    KeptBack::TooManyNew { .. } => Exit::NeedsPerson,
-                };
-                weighed.add(kept.sentence(channel), exit);
+                weighed.add(kept.sentence(channel), kept.exit());
             }
         }
         let snapshot = self.outbox.snapshot();
@@ -199,63 +204,6 @@ impl Core {
             })
             .collect()
     }
-
-    /// What somebody should look at, and whether something is overdue.
-    fn alarms(&self, deliveries: &[Outlook], now: Timestamp) -> (Vec<String>, bool) {
-        let doubts = deliveries.iter().filter_map(|delivery| {
-            let record = self.outbox.row(&delivery.id).and_then(Row::publish)?;
-            let since = match record.state {
-                State::InDoubt => record.doubt_since,
-                State::InFlight => record.claim.as_ref().map(|claim| claim.claimed_at),
-                State::Retry | State::Done | State::Failed | State::Held | State::Skipped => None,
-            }?;
-            let lasts = now.since(since);
-            (lasts > DOUBT_ALARM).then(|| {
-                format!(
-                    "{}: in doubt for {}, since {since}",
-                    delivery.id,
-                    duration_text(lasts)
-                )
-            })
-        });
-        let overdue: Vec<_> = deliveries
-            .iter()
-            .filter_map(|delivery| {
-                let lasts = now.since(self.due_since(delivery)?);
-                (lasts > self.setup.config.site.overdue).then(|| {
-                    format!(
-                        "{}: due for {} and not proved",
-                        delivery.id,
-                        duration_text(lasts)
-                    )
-                })
-            })
-            .collect();
-        let any_overdue = !overdue.is_empty();
-        (doubts.chain(overdue).collect(), any_overdue)
-    }
-
-    /// Returns since when an unfinished delivery is due; what was due before its channel was first used counts from then.
-    fn due_since(&self, delivery: &Outlook) -> Option<Timestamp> {
-        if weight(delivery) != Exit::WorkRemains {
-            return None;
-        }
-        let item = self.survey.as_ref()?.items.get(&delivery.id.item);
-        let row = self.outbox.row(&delivery.id);
-        let published =
-            item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);
-        let channel = self
-            .setup
-            .config
-            .channels
-            .iter()
-            .find(|channel| *channel.name() == delivery.id.channel)?;
-        let delayed = published.map(|at| at.plus(channel.rules.delay));
-        let planned = item.and_then(|item| item.settings.publish_at);
-        let header = self.outbox.snapshot()?.header.as_ref()?;
-        let known = header.channels.get(channel.name())?.since?;
-        Some(known).max(delayed).max(planned)
-    }
 }
 
 /// Problems with what they mean for the exit code.
@@ -284,27 +232,10 @@ fn matters(name: &ChannelName, deliveries: &[Outlook], exit: Exit) -> bool {
         })
 }
 
-/// What one delivery means for the exit code.
-fn weight(delivery: &Outlook) -> Exit {
-    let by_state = match delivery.state {
-        None | Some(State::InFlight | State::InDoubt | State::Retry) => Exit::WorkRemains,
-        Some(State::Done | State::Skipped) => Exit::Proved,
-        Some(State::Failed) => Exit::Refused,
-        Some(State::Held) => Exit::NeedsPerson,
-    };
-    match delivery.standing {
-        Standing::ByState => by_state,
-        // Its channel's sentence says it already, with its own code.
-        Standing::KeptBack => Exit::Proved,
-        Standing::Unreadable => Exit::Ledger,
-        Standing::NeedsPerson => Exit::NeedsPerson,
-    }
-}
-
 fn next_due(deliveries: &[Outlook], now: Timestamp) -> Option<(Timestamp, String)> {
     deliveries
         .iter()
-        .filter(|delivery| weight(delivery) == Exit::WorkRemains)
+        .filter(|delivery| delivery.weight() == Exit::WorkRemains)
         .map(|delivery| (delivery.due_at.unwrap_or(now), delivery.id.to_string()))
         .min()
 }

@@ -17,11 +17,17 @@ pub(super) enum Seen {
     Aside(String),
 }
 
-/// Looks for a top-level post with exactly `url`, not older than `not_before`.
-pub(super) fn seen(posts: &[SeenPost], url: &str, not_before: Option<Timestamp>) -> Seen {
+/// Looks for a top-level post with exactly `url`, not older than `not_before` and none of the `earlier` editions'.
+pub(super) fn seen(
+    posts: &[SeenPost],
+    url: &str,
+    not_before: Option<Timestamp>,
+    earlier: &[&Remote],
+) -> Seen {
     let with_link = posts
         .iter()
-        .filter(|post| post.links.iter().any(|link| same_address(link, url)));
+        .filter(|post| post.links.iter().any(|link| same_address(link, url)))
+        .filter(|post| !earlier.iter().any(|remote| post.remote.is_same_post(remote)));
     let mut matches = Vec::new();
     let mut draft = None;
     let mut aside = None;
@@ -87,7 +93,7 @@ mod tests {
     #[test]
     fn a_post_of_ours_with_the_link_is_the_announcement() {
         let url = "https://blog.example/a/";
-        let check = |posts: &[SeenPost]| seen(posts, url, Some(Timestamp::from_millis(5_500)));
+        let check = |posts: &[SeenPost]| seen(posts, url, Some(Timestamp::from_millis(5_500)), &[]);
         let top = |id| post(id, url, SeenSort::TopLevel, 5_000);
         assert_eq!(check(&[]), Seen::No);
         assert_eq!(
@@ -116,5 +122,21 @@ mod tests {
             check(&[post("1", url, SeenSort::Draft, 9_000)]),
             Seen::Unclear("a draft of ours is it already: https://social.example/1".to_owned())
         );
+    }
+
+    #[test]
+    fn an_earlier_edition_is_not_this_one_however_quick_the_person_was() {
+        let url = "https://blog.example/a/";
+        let top = |id| post(id, url, SeenSort::TopLevel, 5_000);
+        let by_id = top("1").remote;
+        let by_url = Remote {
+            id: None,
+            ..by_id.clone()
+        };
+        for earlier in [&by_id, &by_url] {
+            let check = |posts: &[SeenPost]| seen(posts, url, None, &[earlier]);
+            assert_eq!(check(&[top("1")]), Seen::No);
+            assert_eq!(check(&[top("2"), top("1")]), Seen::Once(top("2").remote));
+        }
     }
 }

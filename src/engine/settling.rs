@@ -12,6 +12,7 @@ use crate::model::outcome::{
 };
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
+use crate::plan::alarms::adopted;
 use crate::plan::survey::Verdict;
 
 use super::backoff::backoff;
@@ -146,7 +147,11 @@ impl Core {
             })
             .collect();
         for (id, url, not_before, record) in pending {
-            self.compare(now, &id, record.as_ref(), &seen(&posts, &url, not_before));
+            // Times alone don't tell the editions apart: a person may be quick.
+            let earlier = record.iter().flat_map(|record| &record.receipts);
+            let earlier: Vec<&Remote> = earlier.map(|receipt| &receipt.remote).collect();
+            let seen = seen(&posts, &url, not_before, &earlier);
+            self.compare(now, &id, record.as_ref(), &seen);
         }
     }
 
@@ -164,6 +169,7 @@ impl Core {
                     delivery: id.clone(),
                     remote: remote.clone(),
                 });
+                self.alarms.push(adopted(id, remote));
                 let attempted = record.is_some_and(|record| record.frozen);
                 let evidence = if attempted {
                     Evidence::ReadBack

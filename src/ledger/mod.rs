@@ -6,7 +6,7 @@
 pub mod baseline;
 mod contents;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub mod git_store;
 pub mod header;
 mod journal;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::address::same_address;
 use super::ids::Account;
 use super::time::Timestamp;
 
@@ -12,6 +13,19 @@ pub struct Remote {
     pub id: Option<String>,
     /// Where people see it.
     pub url: Option<String>,
+}
+
+impl Remote {
+    /// Whether two receipts name one post: by id, or by address where one of them has no id (a person's word).
+    pub fn is_same_post(&self, other: &Self) -> bool {
+        match (&self.id, &other.id) {
+            (Some(one), Some(other)) => one == other,
+            (None, _) | (_, None) => {
+                let both = self.url.as_deref().zip(other.url.as_deref());
+                both.is_some_and(|(one, other)| same_address(one, other))
+            }
+        }
+    }
 }
 
 /// What came of one attempt to publish.

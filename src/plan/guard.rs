@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::config::{ChannelConfig, Config};
+use crate::exit::Exit;
 use crate::ledger::{Header, Snapshot};
 use crate::model::channel::ChannelRules;
 use crate::model::ids::ChannelName;
@@ -41,12 +42,21 @@ pub enum KeptBack {
 }
 
 impl KeptBack {
+    /// Returns what it means for the exit code.
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::FirstRun { .. } | Self::Renamed { .. } => Exit::Usage,
+            Self::TooManyNew { .. } => Exit::NeedsPerson,
+        }
+    }
+
     /// Says it in one sentence, with what to do.
     pub fn sentence(&self, channel: &ChannelName) -> String {
         match self {
             Self::FirstRun { due, max } => format!(
                 "{channel} is left out: its first run would announce {due} articles, more than `site.first_run_max` ({max}); \
-                 `sayonce baseline --channel {channel}` marks them as announced before, or raise `site.first_run_max`"
+                 `sayonce baseline --channel {channel}` marks them as announced before, \
+                 `sayonce approve --all-new --channel {channel}` lets them all be announced"
             ),
             Self::Renamed { old } => format!(
                 "{channel} is left out: it is new, and {old}, which has rows in the ledger, is gone. If it is the same \
@@ -55,7 +65,8 @@ impl KeptBack {
             ),
             Self::TooManyNew { due, max } => format!(
                 "{channel} is left out: {due} articles were never seen before, more than `site.max_new` ({max}); \
-                 `sayonce baseline --channel {channel}` marks them as announced before, or raise `site.max_new`"
+                 `sayonce baseline --channel {channel}` marks them as announced before, \
+                 `sayonce approve --all-new --channel {channel}` lets them all be announced"
             ),
         }
     }

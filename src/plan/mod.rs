@@ -6,9 +6,12 @@
 //!
 //! Invariant: nothing here does I/O or reads a clock; the same inputs give the same plan.
 
+pub mod alarms;
+pub mod audit;
 pub mod decide;
 pub mod guard;
 mod known;
 pub mod outlook;
+pub mod read_back;
 pub mod reconcile;
 pub mod survey;

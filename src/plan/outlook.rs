@@ -1,6 +1,7 @@
 //! What people are told of one delivery: its state, what would be or was sent, and why it is not done.
 
 use crate::config::ChannelConfig;
+use crate::exit::Exit;
 use crate::model::channel::Kind;
 use crate::model::delivery::{Record, State};
 use crate::model::item::Item;
@@ -45,6 +46,42 @@ pub struct Outlook {
     pub notes: Vec<String>,
     /// Whether it takes part: what is baselined, kept back or unreadable does not.
     pub standing: Standing,
+}
+
+impl Outlook {
+    /// Returns what this delivery means for the exit code of a run.
+    pub fn weight(&self) -> Exit {
+        let by_state = match self.state {
+            None | Some(State::InFlight | State::InDoubt | State::Retry) => Exit::WorkRemains,
+            Some(State::Done | State::Skipped) => Exit::Proved,
+            Some(State::Failed) => Exit::Refused,
+            Some(State::Held) => Exit::NeedsPerson,
+        };
+        match self.standing {
+            Standing::ByState => by_state,
+            // Its channel's sentence says it already, with its own code.
+            Standing::KeptBack => Exit::Proved,
+            Standing::Unreadable => Exit::Ledger,
+            Standing::NeedsPerson => Exit::NeedsPerson,
+        }
+    }
+
+    /// Returns the commands that free a delivery which waits for a person.
+    pub fn command(&self) -> Option<String> {
+        let (item, channel) = (&self.id.item, &self.id.channel);
+        match self.state {
+            Some(State::Held) => Some(format!(
+                "sayonce resolve {item} {channel} --posted URL (or --not-posted), or: sayonce retry {item} {channel}"
+            )),
+            Some(State::Failed) => Some(format!(
+                "sayonce retry {item} {channel}, or: sayonce skip {item} {channel}"
+            )),
+            None
+            | Some(State::InFlight | State::InDoubt | State::Retry | State::Done | State::Skipped) => {
+                None
+            }
+        }
+    }
 }
 
 /// How a delivery that is not done weighs in the exit code.

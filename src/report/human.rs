@@ -201,30 +201,13 @@ fn put_articles<'a>(
         if let Some(reason) = delivery.reason.as_ref().filter(|_| unfinished) {
             put!(text, "\n  {:width$}  {reason}", "");
         }
-        if let Some(command) = command_for(delivery) {
+        if let Some(command) = delivery.command() {
             put!(text, "\n  {:width$}  {command}", "");
         }
         text.push('\n');
     }
     if heading.is_some() {
         text.push('\n');
-    }
-}
-
-/// Returns the commands that free a delivery which waits for a person.
-pub fn command_for(delivery: &Outlook) -> Option<String> {
-    let (item, channel) = (&delivery.id.item, &delivery.id.channel);
-    match delivery.state {
-        Some(State::Held) => Some(format!(
-            "sayonce resolve {item} {channel} --posted URL (or --not-posted), or: sayonce retry {item} {channel}"
-        )),
-        Some(State::Failed) => Some(format!(
-            "sayonce retry {item} {channel}, or: sayonce skip {item} {channel}"
-        )),
-        None
-        | Some(State::InFlight | State::InDoubt | State::Retry | State::Done | State::Skipped) => {
-            None
-        }
     }
 }
 
@@ -272,10 +255,7 @@ pub fn counts(summary: Summary, out_of_scope: usize) -> String {
 pub fn ledger_age(fetched_at: Option<Timestamp>, now: Timestamp) -> Option<String> {
     let age = now.since(fetched_at?);
     (age >= AGE_WORTH_TELLING).then(|| {
-        format!(
-            "the ledger as it was {} ago; --fetch reads it anew",
-            duration_text(age)
-        )
+        format!("the ledger as it was {} ago", duration_text(age))
     })
 }
 

@@ -82,7 +82,7 @@ pub struct LedgerReport {
 }
 
 #[derive(Debug, Serialize)]
-struct DeliveryReport {
+pub(super) struct DeliveryReport {
     item: String,
     channel: String,
     state: &'static str,
@@ -113,7 +113,7 @@ struct OutOfScopeReport {
 }
 
 #[derive(Debug, Serialize)]
-struct SummaryReport {
+pub(super) struct SummaryReport {
     done: usize,
     failed: usize,
     held: usize,
@@ -184,7 +184,7 @@ pub fn run(ending: &Ending, taken: Taken, rehearsal: Option<RehearsalReport>) ->
     })
 }
 
-fn deliveries(outlooks: &[Outlook], posts: Posts) -> Vec<DeliveryReport> {
+pub(super) fn deliveries(outlooks: &[Outlook], posts: Posts) -> Vec<DeliveryReport> {
     outlooks
         .iter()
         .map(|outlook| DeliveryReport {
@@ -225,7 +225,7 @@ fn out_of_scope(items: &[(String, String)]) -> Vec<OutOfScopeReport> {
         .collect()
 }
 
-const fn summary(summary: Summary) -> SummaryReport {
+pub(super) const fn summary(summary: Summary) -> SummaryReport {
     SummaryReport {
         done: summary.done,
         failed: summary.failed,
@@ -242,7 +242,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn to_text<T: Serialize>(report: &T) -> String {
+pub(super) fn to_text<T: Serialize>(report: &T) -> String {
     let mut text = serde_json::to_string_pretty(report).expect("a report can be written as JSON");
     text.push('\n');
     text

@@ -2,6 +2,7 @@
 //!
 //! Invariant: results go to standard output, everything else to standard error; nothing here decides anything.
 
+pub mod audit;
 pub mod human;
 pub mod json;
 pub mod notices;

@@ -104,9 +104,11 @@ pub fn line(notice: &Notice, timezone: Tz) -> (Tone, String) {
         Notice::Adopted { delivery, remote } => (
             Tone::Plain,
             format!(
-                "{delivery}: a post with its link is there already{}; it is taken as the announcement (delete the row \
-                 and the post to have it announced anew)",
-                place(remote)
+                "{delivery}: a post with its link is there already{}; it is taken as the announcement (`sayonce again \
+                 {} {}` announces it all the same)",
+                place(remote),
+                delivery.item,
+                delivery.channel
             ),
         ),
         Notice::Deferred {

@@ -19,7 +19,8 @@ fn a_first_run_with_a_long_history_announces_nothing_until_it_is_baselined() {
         ran.problems(),
         [
             "mastodon is left out: its first run would announce 6 articles, more than `site.first_run_max` (5); \
-          `sayonce baseline --channel mastodon` marks them as announced before, or raise `site.first_run_max`"
+          `sayonce baseline --channel mastodon` marks them as announced before, \
+         `sayonce approve --all-new --channel mastodon` lets them all be announced"
         ]
     );
     assert_eq!(ran.summary(), "pending 6");
@@ -91,7 +92,8 @@ fn too_many_new_articles_in_a_later_run_are_left_out() {
         ran.problems(),
         [
             "mastodon is left out: 6 articles were never seen before, more than `site.max_new` (5); \
-          `sayonce baseline --channel mastodon` marks them as announced before, or raise `site.max_new`"
+          `sayonce baseline --channel mastodon` marks them as announced before, \
+         `sayonce approve --all-new --channel mastodon` lets them all be announced"
         ]
     );
     assert_eq!(site.writes(), "mastodon 1");

@@ -14,7 +14,8 @@ fn a_first_run_that_would_flood_a_channel_is_left_out_and_says_what_to_do() {
     let advice = |channel: &str| {
         format!(
             "{channel} is left out: its first run would announce 6 articles, more than `site.first_run_max` (5); \
-             `sayonce baseline --channel {channel}` marks them as announced before, or raise `site.first_run_max`"
+             `sayonce baseline --channel {channel}` marks them as announced before, \
+             `sayonce approve --all-new --channel {channel}` lets them all be announced"
         )
     };
     assert_eq!(

@@ -1,0 +1,209 @@
+//! What somebody should look at, in the same words whether a run or an audit tells it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::ledger::{Baseline, Header};
+use crate::model::delivery::State;
+use crate::model::item::{Item, ItemId};
+use crate::model::outcome::Remote;
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::{Timestamp, duration_text};
+use crate::source::Catalog;
+
+use super::outlook::Outlook;
+use super::survey::{Survey, Verdict};
+
+/// A doubt that lasts longer is an alarm.
+pub const DOUBT_ALARM: Duration = Duration::from_mins(5);
+
+/// A list of fewer articles is a young site's, not a short feed.
+const FEED_ITEMS_MIN: usize = 5;
+
+/// What the alarms are found in.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// The items in scope, under the ids that the ledger knows them by.
+    pub items: &'a BTreeMap<ItemId, Item>,
+    /// `ledger.json`.
+    pub header: Option<&'a Header>,
+    /// The rows.
+    pub rows: BTreeMap<&'a DeliveryId, &'a Row>,
+    /// Every delivery.
+    pub deliveries: &'a [Outlook],
+    /// The present.
+    pub now: Timestamp,
+}
+
+impl Facts<'_> {
+    /// Returns what is in doubt, or claimed and not settled, for too long.
+    pub fn doubts(&self) -> Vec<String> {
+        let doubts = self.deliveries.iter().filter_map(|delivery| {
+            let since = self.doubt_since(&delivery.id)?;
+            let lasts = self.now.since(since);
+            (lasts > DOUBT_ALARM).then(|| {
+                format!(
+                    "{}: in doubt for {}, since {since}",
+                    delivery.id,
+                    duration_text(lasts)
+                )
+            })
+        });
+        doubts.collect()
+    }
+
+    /// Returns since when it is not known whether a delivery was made; none if it is known.
+    pub fn doubt_since(&self, id: &DeliveryId) -> Option<Timestamp> {
+        let record = self.rows.get(id)?.publish()?;
+        match record.state {
+            State::InDoubt => record.doubt_since,
+            State::InFlight => record.claim.as_ref().map(|claim| claim.claimed_at),
+            State::Retry | State::Done | State::Failed | State::Held | State::Skipped => None,
+        }
+    }
+
+    /// Returns what is due and unproved for longer than `site.overdue`.
+    pub fn overdue(&self) -> Vec<String> {
+        let unfinished = self
+            .deliveries
+            .iter()
+            .filter(|delivery| delivery.weight() == Exit::WorkRemains);
+        let overdue = unfinished.filter_map(|delivery| {
+            let lasts = self.now.since(self.due_since(delivery)?);
+            (lasts > self.config.site.overdue).then(|| {
+                format!(
+                    "{}: due for {} and not proved",
+                    delivery.id,
+                    duration_text(lasts)
+                )
+            })
+        });
+        overdue.collect()
+    }
+
+    /// Returns since when a delivery is due; what was due before its channel was first used counts from then. None
+    /// where no run has used the channel yet.
+    pub fn due_since(&self, delivery: &Outlook) -> Option<Timestamp> {
+        let item = self.items.get(&delivery.id.item);
+        let row = self.rows.get(&delivery.id);
+        let published =
+            item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);
+        let channel = self
+            .config
+            .channels
+            .iter()
+            .find(|channel| *channel.name() == delivery.id.channel)?;
+        let delayed = published.map(|at| at.plus(channel.rules.delay));
+        let planned = item.and_then(|item| item.settings.publish_at);
+        let known = self.header?.channels.get(channel.name())?.since?;
+        Some(known).max(delayed).max(planned)
+    }
+
+    /// Returns channels whose unsettled deliveries are of another account than the newest claim's: that account's lists
+    /// say nothing about them, so runs leave them alone.
+    pub fn other_accounts(&self) -> Vec<String> {
+        let changed = self.config.channels.iter().filter_map(|channel| {
+            let rows = self
+                .rows
+                .values()
+                .filter(|row| row.channel == *channel.name());
+            let newest = rows
+                .clone()
+                .filter_map(|row| {
+                    let claimed_at = row.publish()?.claim.as_ref()?.claimed_at;
+                    Some((claimed_at, row.account.as_ref()?))
+                })
+                .max()
+                .map(|(_, account)| account)?;
+            let left: Vec<_> = rows
+                .filter(|row| row.publish().is_some_and(|record| !record.state.is_settled()))
+                .filter_map(|row| {
+                    let account = row.account.as_ref()?;
+                    (account != newest).then_some((row, account))
+                })
+                .collect();
+            let (row, account) = left.first()?;
+            Some(format!(
+                "{}: the account changed from {account} to {newest}, and {} is left alone{}: `sayonce resolve {} {} \
+                 --posted URL` (or --not-posted) settles it",
+                channel.name(),
+                row.item,
+                match left.len() {
+                    1 => String::new(),
+                    more => format!(", with {} more", more - 1),
+                },
+                row.item,
+                row.channel,
+            ))
+        });
+        changed.collect()
+    }
+}
+
+/// Says that a post was there before anything was sent, and what to do if it is not the announcement.
+pub fn adopted(id: &DeliveryId, remote: &Remote) -> String {
+    let place = remote
+        .url
+        .as_deref()
+        .map_or_else(String::new, |url| format!(": {url}"));
+    format!(
+        "{id}: not sent, because a post with its link was there already{place}; `sayonce again {} {}` announces it all \
+         the same",
+        id.item, id.channel
+    )
+}
+
+/// Returns the channels on which articles may have come and left the feed between two runs: even the oldest article
+/// that the feed lists is newer than the newest that the ledger has.
+///
+/// To be asked before what is listed now gets rows.
+pub fn short_feed(
+    config: &Config,
+    catalog: &Catalog,
+    survey: &Survey,
+    baseline: &Baseline,
+    rows: &BTreeMap<&DeliveryId, &Row>,
+) -> Vec<String> {
+    let site = &config.site;
+    let only_feed = site.feed.is_some() && site.sitemap.is_none() && site.manifest.is_none();
+    let oldest = catalog.items.iter().filter_map(|item| item.published).min();
+    let (true, true, Some(oldest)) = (only_feed, catalog.items.len() >= FEED_ITEMS_MIN, oldest)
+    else {
+        return Vec::new();
+    };
+    let channels = config.channels.iter().filter_map(|channel| {
+        let name = channel.name();
+        let newest = rows
+            .iter()
+            .filter(|(id, _)| id.channel == *name)
+            .filter_map(|(_, row)| row.published)
+            .max()
+            .filter(|newest| *newest < oldest)?;
+        // What is known of the list shows that it reaches back far enough.
+        let known = |id: &ItemId| baseline.get(name).is_some_and(|ids| ids.contains(id));
+        let mut listed = survey
+            .deliveries
+            .iter()
+            .filter(|surveyed| surveyed.id.channel == *name)
+            .filter(|surveyed| survey.items.contains_key(&surveyed.id.item));
+        let reaches = listed
+            .clone()
+            .any(|surveyed| known(&surveyed.id.item) || rows.contains_key(&surveyed.id));
+        let has_new = listed.any(|surveyed| match surveyed.verdict {
+            Verdict::InPlay | Verdict::KeptBack(_) | Verdict::Renamed(_) => true,
+            Verdict::Skipped(_) | Verdict::Unreadable(_) | Verdict::Withdrawn => false,
+        });
+        (has_new && !reaches).then(|| {
+            format!(
+                "{name}: articles may have come and gone unseen: the oldest that the feed lists is of {oldest}, the \
+                 newest announced is of {newest}; let the feed list more articles, or name a sitemap or a manifest \
+                 beside it"
+            )
+        })
+    });
+    channels.collect()
+}

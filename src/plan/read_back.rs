@@ -1,0 +1,94 @@
+//! Is what the ledger has as done still there, by the account's own list?
+
+use crate::model::address::same_address;
+use crate::model::delivery::{Record, State};
+use crate::model::ids::Account;
+use crate::model::outcome::{Remote, SeenPost, SeenSort};
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+
+/// What one channel's list says of its posts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use = "a post that is gone is an alarm"]
+pub struct ReadBack {
+    /// Found.
+    pub there: Vec<DeliveryId>,
+    /// The list covers the time of the post, and does not have it.
+    pub gone: Vec<(DeliveryId, Remote)>,
+    /// Not found, and older than the list reaches.
+    pub too_old: Vec<DeliveryId>,
+    /// Posted by another account than the one whose list this is.
+    pub of_another_account: Vec<DeliveryId>,
+}
+
+/// Returns the receipt of what a row has as posted.
+pub fn posted(row: &Row) -> Option<(&Record, &Remote)> {
+    let record = row.publish()?;
+    let remote = record.remote.as_ref()?;
+    (record.state == State::Done).then_some((record, remote))
+}
+
+/// Returns the earliest moment at which the post of a row that is done may have been made; none where that is not
+/// known.
+pub fn posted_since(row: &Row) -> Option<Timestamp> {
+    let (record, _) = posted(row)?;
+    let claimed_at = record.claim.as_ref().map(|claim| claim.first_claimed_at);
+    // What a person or a list said may be as old as the article.
+    claimed_at.or(row.published)
+}
+
+/// Compares the rows that are done with the list of `account`, which has every post since `since`.
+pub fn read_back<'a>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    account: &Account,
+    posts: &[SeenPost],
+    since: Timestamp,
+) -> ReadBack {
+    let mut result = ReadBack::default();
+    for row in rows {
+        let Some((record, remote)) = posted(row) else {
+            continue;
+        };
+        let id = row.delivery_id();
+        let other_account = row.account.as_ref().is_some_and(|other| other != account);
+        if other_account {
+            result.of_another_account.push(id);
+        } else if posts.iter().any(|post| is_it(post, row, record, remote)) {
+            result.there.push(id);
+        } else if posted_since(row).is_some_and(|at| at >= since) {
+            result.gone.push((id, remote.clone()));
+        } else {
+            result.too_old.push(id);
+        }
+    }
+    result
+}
+
+/// By its receipt; or a post of ours with its link, since services show one post under several addresses.
+fn is_it(post: &SeenPost, row: &Row, record: &Record, remote: &Remote) -> bool {
+    if post.remote.is_same_post(remote) {
+        return true;
+    }
+    let of_earlier_edition = record
+        .receipts
+        .iter()
+        .any(|receipt| post.remote.is_same_post(&receipt.remote));
+    let has_link = || {
+        let mut links = post.links.iter();
+        links.any(|link| same_address(link, &row.canonical_url))
+    };
+    post.sort == SeenSort::TopLevel && !of_earlier_edition && has_link()
+}
+
+/// Says that a post is gone, and how it comes back.
+pub fn gone(id: &DeliveryId, remote: &Remote) -> String {
+    let place = remote
+        .url
+        .as_deref()
+        .map_or_else(String::new, |url| format!(": {url}"));
+    format!(
+        "{id}: its post is not there any more{place}; it is never sent again by itself, `sayonce again {} {}` announces \
+         it once more",
+        id.item, id.channel
+    )
+}
