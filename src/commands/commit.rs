@@ -20,7 +20,7 @@ pub(super) struct Commit {
     pub(super) header: Option<Header>,
     /// A new `baseline.json`.
     pub(super) baseline: Option<Baseline>,
-    /// The commit's subject, where no row changes.
+    /// The commit's subject, where the rows alone don't say what happened.
     pub(super) subject: Option<String>,
     /// The commit's date.
     pub(super) at: Timestamp,

@@ -1,7 +1,8 @@
-//! A person's decisions: one table of which verb is right for which state, and one way to write them down.
+//! A person's decisions, and one way to write them down; `verbs` says which is right for which state.
 //!
 //! Each decision is a commit like everything else, with who and why in the row.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -14,47 +15,19 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
 use crate::ledger::{Change, Snapshot};
-use crate::model::delivery::{self, Decision, Event, Operation, Record, State};
+use crate::model::delivery::{self, Decision, Event, Operation, State};
+use crate::model::ids::ChannelName;
 use crate::model::outcome::Remote;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
-use crate::plan::guard::KeptBack;
-use crate::plan::survey::{Selection, Survey, survey};
+use crate::plan::guard::{KeptBack, excluded_by_author};
+use crate::plan::survey::{Selection, Survey, Verdict, survey};
+use crate::report::human::number;
 use crate::report::terminal::Terminal;
 
 use super::commit::{Commit, commit, sound};
+use super::verbs::{Verb, said, wrong_verb};
 use super::world::{Place, World};
-
-/// What a person says about one delivery.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verb {
-    /// It may be sent for the first time.
-    Approve,
-    /// It is there.
-    Posted(Remote),
-    /// It is not there.
-    NotPosted,
-    /// One more send of what is held or failed.
-    Retry,
-    /// A second announcement of what is done.
-    Again,
-    /// Never announce it.
-    Skip,
-}
-
-impl Verb {
-    /// Returns the word on the command line and in the row.
-    const fn word(&self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Posted(_) => "resolve --posted",
-            Self::NotPosted => "resolve --not-posted",
-            Self::Retry => "retry",
-            Self::Again => "again",
-            Self::Skip => "skip",
-        }
-    }
-}
 
 /// `approve`: one delivery, or all that a flood guard keeps back.
 pub(super) fn approve(
@@ -206,6 +179,10 @@ impl Desk {
         terminal: &mut Terminal,
     ) -> Result<Exit, Failure> {
         let (world, clock) = (&self.world, &self.clock);
+        let only: Vec<ChannelName> = only
+            .iter()
+            .map(|name| world.channel(name).map(|channel| channel.name().clone()))
+            .collect::<Result<_, _>>()?;
         let told = commit(&mut self.store, sound, |snapshot| {
             let now = clock.now();
             let all = survey(
@@ -221,24 +198,43 @@ impl Desk {
                 .unwrap_or_else(crate::ledger::Header::blank);
             let mut lines = Vec::new();
             for (channel, kept) in &all.kept_back {
-                if !only.is_empty() && !only.iter().any(|name| name == channel.as_str()) {
+                if !only.is_empty() && !only.contains(channel) {
                     continue;
                 }
                 let due = match kept {
                     KeptBack::FirstRun { due, .. } | KeptBack::TooManyNew { due, .. } => *due,
+                    // Not too much, but perhaps all of it a second time.
                     KeptBack::Renamed { .. } => continue,
                 };
-                let known = header.channels.entry(channel.clone()).or_default();
-                known.admitted = all.items.keys().cloned().collect();
+                let waiting = all.deliveries.iter().filter(|surveyed| {
+                    let kept_back = matches!(surveyed.verdict, Verdict::KeptBack(_));
+                    surveyed.id.channel == *channel && kept_back
+                });
+                let waiting: BTreeSet<_> =
+                    waiting.map(|surveyed| surveyed.id.item.clone()).collect();
                 lines.push(format!(
-                    "{channel}: {due} articles will be announced by the next run\n"
+                    "{channel}: {} will be announced by the next run\n",
+                    number(due, "article", "articles")
                 ));
+                let known = header.channels.entry(channel.clone()).or_default();
+                known.admitted = waiting;
             }
             if lines.is_empty() {
-                return Err(Failure::new(
-                    Exit::Usage,
-                    anyhow!("no channel is kept back"),
-                ));
+                let names: Vec<_> = only.iter().map(ChannelName::as_str).collect();
+                return Err(match names.as_slice() {
+                    [] => Failure::new(
+                        Exit::Usage,
+                        anyhow!("no channel is left out for too many new articles"),
+                    ),
+                    names => Failure::new(
+                        Exit::Usage,
+                        anyhow!(
+                            "{}: not left out for too many new articles",
+                            names.join(", ")
+                        ),
+                    ),
+                }
+                .hinted("`sayonce plan` says what would be sent, and why the rest would not"));
             }
             Ok(Some(Commit {
                 header: Some(header),
@@ -257,12 +253,26 @@ impl Desk {
         let told = commit(&mut self.store, sound, |snapshot| {
             let old_id = world.item(old, snapshot)?;
             let new_id = world.item(new, snapshot)?;
+            if old_id == new_id {
+                return Err(Failure::new(
+                    Exit::Usage,
+                    anyhow!("`{old}` and `{new}` are the same article, {old_id}, already"),
+                ));
+            }
             let Some(item) = world.catalog.items.iter().find(|item| item.id == new_id) else {
                 return Err(Failure::new(
                     Exit::Usage,
                     anyhow!("`{new}` is not an article of the site now"),
                 ));
             };
+            // The article that is listed under the old address keeps what the ledger has for it.
+            if world.catalog.items.iter().any(|item| item.id == old_id) {
+                return Err(Failure::new(
+                    Exit::Usage,
+                    anyhow!("`{old}` is still an article of the site, so `{new}` is another one"),
+                )
+                .hinted(format!("`sayonce approve {new_id} CHANNEL` announces it")));
+            }
             let rows: Vec<_> = snapshot
                 .rows
                 .iter()
@@ -294,6 +304,7 @@ impl Desk {
                     "{} is {old_id} from now on: it is not announced again\n",
                     item.canonical_url
                 ),
+                subject: Some(format!("ledger: {old_id} moved to {}", item.canonical_url)),
                 changes,
                 at: clock.now(),
                 ..Commit::default()
@@ -342,7 +353,17 @@ fn decided(
     };
     let after =
         delivery::next(record, event).map_err(|illegal| Failure::new(Exit::Internal, illegal))?;
-    let mut row = match (row, survey.items.get(&delivery.item)) {
+    let item = survey.items.get(&delivery.item);
+    let to_be_rendered = after.state == State::Retry && !after.frozen;
+    if to_be_rendered && item.is_some_and(|item| excluded_by_author(item, &delivery.channel)) {
+        return Err(
+            Failure::new(Exit::Usage, anyhow!("the author excluded {delivery}")).hinted(format!(
+                "remove `{}: false` from its front matter first",
+                delivery.channel
+            )),
+        );
+    }
+    let mut row = match (row, item) {
         (Some(row), _) => row,
         (None, Some(item)) => Row::blank(item, &delivery.channel, None),
         (None, None) => {
@@ -356,90 +377,6 @@ fn decided(
     Ok(row)
 }
 
-/// Returns what to do instead, if the verb is not for this state.
-fn wrong_verb(
-    verb: &Verb,
-    record: Option<&Record>,
-    id: &DeliveryId,
-    now: Timestamp,
-) -> Option<String> {
-    let (item, channel) = (&id.item, &id.channel);
-    let state = record.map(|record| record.state);
-    let quiet = record
-        .and_then(|record| record.claim.as_ref())
-        .map(|claim| claim.quiet_until);
-    let right = match (verb, state) {
-        (Verb::Approve, None | Some(State::Skipped))
-        | (
-            Verb::Posted(_),
-            None
-            | Some(
-                State::InFlight
-                | State::InDoubt
-                | State::Retry
-                | State::Failed
-                | State::Held
-                | State::Skipped,
-            ),
-        )
-        | (Verb::NotPosted, Some(State::Held))
-        | (Verb::Retry, Some(State::Held | State::Failed))
-        | (Verb::Again, Some(State::Done))
-        | (Verb::Skip, None | Some(State::Retry | State::Held | State::Failed)) => return None,
-        (Verb::NotPosted, Some(State::InDoubt)) if quiet.is_none_or(|quiet| quiet < now) => {
-            return None;
-        }
-        (
-            Verb::NotPosted | Verb::Retry | Verb::Approve | Verb::Skip | Verb::Again,
-            Some(State::InFlight | State::InDoubt),
-        ) => {
-            let until = quiet.map_or_else(String::new, |quiet| format!(", not before {quiet}"));
-            format!(
-                "a request may still be under way{until}: the next run looks for it by itself; if you see the post, \
-                 `sayonce resolve {item} {channel} --posted URL`"
-            )
-        }
-        (Verb::Posted(_) | Verb::NotPosted | Verb::Retry | Verb::Approve, Some(State::Done)) => {
-            format!(
-                "it is posted and proved; `sayonce again {item} {channel}` announces it once more"
-            )
-        }
-        (Verb::Skip, Some(State::Done)) => {
-            "it is posted: delete the post where it stands".to_owned()
-        }
-        (Verb::Approve | Verb::Again, Some(State::Held | State::Failed)) => format!(
-            "`sayonce retry {item} {channel}` sends it once more; if it is there, \
-             `sayonce resolve {item} {channel} --posted URL`"
-        ),
-        (Verb::NotPosted, Some(State::Failed)) => {
-            format!(
-                "it was refused, so it is not there; `sayonce retry {item} {channel}` sends it once more"
-            )
-        }
-        (_, Some(State::Retry)) => format!(
-            "the next run sends it by itself; `sayonce skip {item} {channel}` if it shall not be announced"
-        ),
-        (_, Some(State::Skipped)) => {
-            format!("`sayonce approve {item} {channel}` lets the next run announce it")
-        }
-        (_, None) => format!(
-            "nothing was sent yet: the next run does; `sayonce skip {item} {channel}` if it shall not be announced"
-        ),
-    };
-    Some(right)
-}
-
-const fn said(verb: &Verb) -> &'static str {
-    match verb {
-        Verb::Approve => "approved; the next run sends it",
-        Verb::Posted(_) => "taken as posted, on your word",
-        Verb::NotPosted => "taken as not posted, on your word; the next run sends it once more",
-        Verb::Retry => "the next run sends it once more",
-        Verb::Again => "the next run announces it once more, as a new edition",
-        Verb::Skip => "will not be announced",
-    }
-}
-
 impl World {
     fn delivery(
         &self,
@@ -448,17 +385,9 @@ impl World {
         snapshot: &Snapshot,
     ) -> Result<DeliveryId, Failure> {
         let item = self.item(item, snapshot)?;
-        let known = self
-            .config
-            .channels
-            .iter()
-            .find(|known| known.name().as_str() == channel);
-        let Some(known) = known else {
-            return Err(self.no_channel(channel));
-        };
         let delivery = DeliveryId {
             item,
-            channel: known.name().clone(),
+            channel: self.channel(channel)?.name().clone(),
         };
         let unreadable = snapshot
             .unreadable

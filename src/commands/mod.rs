@@ -9,6 +9,7 @@ mod ledger;
 mod plan;
 mod rehearse;
 mod run;
+mod verbs;
 mod world;
 
 use crate::cli::{Cli, Command, LedgerCommand};
@@ -17,7 +18,7 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::report::terminal::Terminal;
 
-use self::decisions::Verb;
+use self::verbs::Verb;
 
 /// Does what the command line says.
 pub fn dispatch(

@@ -171,6 +171,9 @@ pub(super) fn tell_problems(ending: &Ending, terminal: &mut Terminal) {
     for problem in &ending.problems {
         terminal.error_line(&format!("problem: {problem}"));
     }
+    for alarm in &ending.alarms {
+        terminal.error_line(&format!("alarm: {alarm}"));
+    }
 }
 
 fn push_gap(config: &Config, store: &GitStore) -> Duration {

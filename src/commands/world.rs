@@ -10,7 +10,7 @@ use anyhow::{Context as _, anyhow};
 use crate::channel::http::HttpFetch;
 use crate::cli::OutputArgs;
 use crate::clock::Clock;
-use crate::config::{Config, LedgerConfig};
+use crate::config::{ChannelConfig, Config, LedgerConfig};
 use crate::engine::liveness::Scout;
 use crate::environment::Environment;
 use crate::error::Failure;
@@ -81,7 +81,7 @@ impl World {
         let names: BTreeSet<ChannelName> = config
             .channels
             .iter()
-            .map(super::super::config::ChannelConfig::name)
+            .map(ChannelConfig::name)
             // What an author says of a channel that is switched off is no mistake.
             .chain(&config.disabled)
             .cloned()
@@ -157,14 +157,7 @@ impl World {
             ..Selection::default()
         };
         for name in &arguments.channels {
-            let known = self
-                .config
-                .channels
-                .iter()
-                .find(|channel| channel.name().as_str() == name);
-            let Some(channel) = known else {
-                return Err(self.no_channel(name));
-            };
+            let channel = self.channel(name)?;
             selection.channels.insert(channel.name().clone());
         }
         for text in &arguments.items {
@@ -214,16 +207,23 @@ impl World {
             })
     }
 
-    /// Says that there is no such channel, and which there are.
-    pub(super) fn no_channel(&self, name: &str) -> Failure {
+    /// Finds an enabled channel, or says which there are.
+    pub(super) fn channel(&self, name: &str) -> Result<&ChannelConfig, Failure> {
+        let mut channels = self.config.channels.iter();
+        let known = channels.find(|channel| channel.name().as_str() == name);
+        if let Some(channel) = known {
+            return Ok(channel);
+        }
         let names: Vec<_> = self
             .config
             .channels
             .iter()
             .map(|channel| channel.name().as_str())
             .collect();
-        Failure::new(Exit::Usage, anyhow!("there is no enabled channel `{name}`"))
-            .hinted(format!("the channels are {}", names.join(", ")))
+        Err(
+            Failure::new(Exit::Usage, anyhow!("there is no enabled channel `{name}`"))
+                .hinted(format!("the channels are {}", names.join(", "))),
+        )
     }
 
     /// Returns the titles for headings, the ledger's where the article is not listed any more.

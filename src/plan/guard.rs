@@ -230,7 +230,8 @@ pub(super) fn in_channel_scope(item: &Item, rules: &ChannelRules) -> bool {
     }
 }
 
-pub(super) fn excluded_by_author(item: &Item, channel: &ChannelName) -> bool {
+/// Whether the author said `false` for this channel.
+pub fn excluded_by_author(item: &Item, channel: &ChannelName) -> bool {
     match item.settings.channels.get(channel) {
         Some(ItemChannelSettings::Excluded) => true,
         Some(ItemChannelSettings::Custom { .. }) | None => false,

@@ -1,0 +1,257 @@
+//! Which of a person's verbs is right for which state, and what to say instead.
+
+use crate::model::delivery::{Record, State};
+use crate::model::outcome::Remote;
+use crate::model::row::DeliveryId;
+use crate::model::time::Timestamp;
+
+/// What a person says about one delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// It may be sent for the first time.
+    Approve,
+    /// It is there.
+    Posted(Remote),
+    /// It is not there.
+    NotPosted,
+    /// One more send of what is held or failed.
+    Retry,
+    /// A second announcement of what is done.
+    Again,
+    /// Never announce it.
+    Skip,
+}
+
+impl Verb {
+    /// Returns the word on the command line and in the row.
+    pub(super) const fn word(&self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Posted(_) => "resolve --posted",
+            Self::NotPosted => "resolve --not-posted",
+            Self::Retry => "retry",
+            Self::Again => "again",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+/// Returns what to do instead, if the verb is not for this state.
+pub(super) fn wrong_verb(
+    verb: &Verb,
+    record: Option<&Record>,
+    id: &DeliveryId,
+    now: Timestamp,
+) -> Option<String> {
+    let (item, channel) = (&id.item, &id.channel);
+    let state = record.map(|record| record.state);
+    let quiet = record
+        .and_then(|record| record.claim.as_ref())
+        .map(|claim| claim.quiet_until);
+    let right = match (verb, state) {
+        (Verb::Approve, None | Some(State::Skipped))
+        | (
+            Verb::Posted(_),
+            None
+            | Some(
+                State::InFlight
+                | State::InDoubt
+                | State::Retry
+                | State::Failed
+                | State::Held
+                | State::Skipped,
+            ),
+        )
+        | (Verb::NotPosted, Some(State::Held))
+        | (Verb::Retry, Some(State::Held | State::Failed))
+        | (Verb::Again, Some(State::Done))
+        | (Verb::Skip, None | Some(State::Retry | State::Held | State::Failed)) => return None,
+        (Verb::NotPosted, Some(State::InDoubt)) if quiet.is_none_or(|quiet| quiet < now) => {
+            return None;
+        }
+        (
+            Verb::NotPosted | Verb::Retry | Verb::Approve | Verb::Skip | Verb::Again,
+            Some(State::InFlight | State::InDoubt),
+        ) => {
+            let posted = format!("`sayonce resolve {item} {channel} --posted URL`");
+            match quiet {
+                Some(quiet) if quiet >= now => format!(
+                    "a request may still be under way until {quiet}: the next run looks for it by itself; if you see the \
+                     post, {posted}"
+                ),
+                Some(_) | None if state == Some(State::InFlight) => format!(
+                    "its run ended without saying what came of it: the next run looks for it by itself; if you see the \
+                     post, {posted}"
+                ),
+                Some(_) | None => format!(
+                    "it may be there: the next run looks for it by itself; if you know better, {posted}, or --not-posted"
+                ),
+            }
+        }
+        (Verb::Posted(_) | Verb::NotPosted | Verb::Retry | Verb::Approve, Some(State::Done)) => {
+            format!(
+                "it is posted and proved; `sayonce again {item} {channel}` announces it once more"
+            )
+        }
+        (Verb::Skip, Some(State::Done)) => {
+            "it is posted: delete the post where it stands".to_owned()
+        }
+        (Verb::Approve | Verb::Again, Some(State::Held | State::Failed)) => format!(
+            "`sayonce retry {item} {channel}` sends it once more; if it is there, \
+             `sayonce resolve {item} {channel} --posted URL`"
+        ),
+        (Verb::NotPosted, Some(State::Failed)) => {
+            format!(
+                "it was refused, so it is not there; `sayonce retry {item} {channel}` sends it once more"
+            )
+        }
+        (_, Some(State::Retry)) => format!(
+            "the next run sends it by itself; `sayonce skip {item} {channel}` if it shall not be announced"
+        ),
+        (Verb::Skip, Some(State::Skipped)) => "it is not announced already".to_owned(),
+        (_, Some(State::Skipped)) => {
+            format!("`sayonce approve {item} {channel}` lets the next run announce it")
+        }
+        (_, None) => format!(
+            "nothing was sent yet: the next run sends it, or waits for `sayonce approve {item} {channel}`; `sayonce skip \
+             {item} {channel}` if it shall not be announced"
+        ),
+    };
+    Some(right)
+}
+
+/// Says what the decision comes to.
+pub(super) const fn said(verb: &Verb) -> &'static str {
+    match verb {
+        Verb::Approve => "approved; the next run sends it",
+        Verb::Posted(_) => "taken as posted, on your word",
+        Verb::NotPosted => "taken as not posted, on your word; the next run sends it once more",
+        Verb::Retry => "the next run sends it once more",
+        Verb::Again => "the next run announces it once more, as a new edition",
+        Verb::Skip => "will not be announced",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::ledger::fixture;
+    use crate::model::delivery::{Counts, Event};
+    use crate::model::row::Row;
+
+    /// Everything that a person can say, in every state.
+    fn answers(now: Timestamp, events: impl IntoIterator<Item = Event>) -> String {
+        let row: Row = fixture::row("news/a", "mastodon", events);
+        let posted = Remote {
+            id: None,
+            url: Some("https://mastodon.example/@blog/1".to_owned()),
+        };
+        let verbs = [
+            Verb::Approve,
+            Verb::Posted(posted),
+            Verb::NotPosted,
+            Verb::Retry,
+            Verb::Again,
+            Verb::Skip,
+        ];
+        let mut text = String::new();
+        for verb in verbs {
+            let answer = match wrong_verb(&verb, row.publish(), &row.delivery_id(), now) {
+                None => format!("ok, {}", said(&verb)),
+                Some(hint) => format!("no, {hint}"),
+            };
+            writeln!(text, "{}: {answer}", verb.word()).unwrap();
+        }
+        text
+    }
+
+    #[test]
+    fn a_wrong_verb_is_answered_with_the_right_one() {
+        use fixture::{claimed, deferred, doubted, held, proved, refused, skipped, start};
+        let early = start().plus(Duration::from_mins(1));
+        let late = start().plus(Duration::from_hours(1));
+        insta::assert_snapshot!(answers(early, []), @r"
+        approve: ok, approved; the next run sends it
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: no, nothing was sent yet: the next run sends it, or waits for `sayonce approve news/a mastodon`; `sayonce skip news/a mastodon` if it shall not be announced
+        retry: no, nothing was sent yet: the next run sends it, or waits for `sayonce approve news/a mastodon`; `sayonce skip news/a mastodon` if it shall not be announced
+        again: no, nothing was sent yet: the next run sends it, or waits for `sayonce approve news/a mastodon`; `sayonce skip news/a mastodon` if it shall not be announced
+        skip: ok, will not be announced
+        ");
+        insta::assert_snapshot!(answers(early, [claimed(1)]), @r"
+        approve: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        retry: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        again: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        skip: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        ");
+        insta::assert_snapshot!(answers(late, [claimed(1)]), @r"
+        approve: no, its run ended without saying what came of it: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: no, its run ended without saying what came of it: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        retry: no, its run ended without saying what came of it: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        again: no, its run ended without saying what came of it: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        skip: no, its run ended without saying what came of it: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        ");
+        insta::assert_snapshot!(answers(early, [claimed(1), doubted()]), @r"
+        approve: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        retry: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        again: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        skip: no, a request may still be under way until 2026-11-29T10:14:00.123Z: the next run looks for it by itself; if you see the post, `sayonce resolve news/a mastodon --posted URL`
+        ");
+        insta::assert_snapshot!(answers(late, [claimed(1), doubted()]), @r"
+        approve: no, it may be there: the next run looks for it by itself; if you know better, `sayonce resolve news/a mastodon --posted URL`, or --not-posted
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: ok, taken as not posted, on your word; the next run sends it once more
+        retry: no, it may be there: the next run looks for it by itself; if you know better, `sayonce resolve news/a mastodon --posted URL`, or --not-posted
+        again: no, it may be there: the next run looks for it by itself; if you know better, `sayonce resolve news/a mastodon --posted URL`, or --not-posted
+        skip: no, it may be there: the next run looks for it by itself; if you know better, `sayonce resolve news/a mastodon --posted URL`, or --not-posted
+        ");
+        insta::assert_snapshot!(answers(late, [claimed(1), deferred(Counts::Attempt)]), @r"
+        approve: no, the next run sends it by itself; `sayonce skip news/a mastodon` if it shall not be announced
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: no, the next run sends it by itself; `sayonce skip news/a mastodon` if it shall not be announced
+        retry: no, the next run sends it by itself; `sayonce skip news/a mastodon` if it shall not be announced
+        again: no, the next run sends it by itself; `sayonce skip news/a mastodon` if it shall not be announced
+        skip: ok, will not be announced
+        ");
+        insta::assert_snapshot!(answers(late, [claimed(1), proved("1")]), @r"
+        approve: no, it is posted and proved; `sayonce again news/a mastodon` announces it once more
+        resolve --posted: no, it is posted and proved; `sayonce again news/a mastodon` announces it once more
+        resolve --not-posted: no, it is posted and proved; `sayonce again news/a mastodon` announces it once more
+        retry: no, it is posted and proved; `sayonce again news/a mastodon` announces it once more
+        again: ok, the next run announces it once more, as a new edition
+        skip: no, it is posted: delete the post where it stands
+        ");
+        insta::assert_snapshot!(answers(late, [claimed(1), refused()]), @r"
+        approve: no, `sayonce retry news/a mastodon` sends it once more; if it is there, `sayonce resolve news/a mastodon --posted URL`
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: no, it was refused, so it is not there; `sayonce retry news/a mastodon` sends it once more
+        retry: ok, the next run sends it once more
+        again: no, `sayonce retry news/a mastodon` sends it once more; if it is there, `sayonce resolve news/a mastodon --posted URL`
+        skip: ok, will not be announced
+        ");
+        insta::assert_snapshot!(answers(late, [held()]), @r"
+        approve: no, `sayonce retry news/a mastodon` sends it once more; if it is there, `sayonce resolve news/a mastodon --posted URL`
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: ok, taken as not posted, on your word; the next run sends it once more
+        retry: ok, the next run sends it once more
+        again: no, `sayonce retry news/a mastodon` sends it once more; if it is there, `sayonce resolve news/a mastodon --posted URL`
+        skip: ok, will not be announced
+        ");
+        insta::assert_snapshot!(answers(late, [skipped()]), @r"
+        approve: ok, approved; the next run sends it
+        resolve --posted: ok, taken as posted, on your word
+        resolve --not-posted: no, `sayonce approve news/a mastodon` lets the next run announce it
+        retry: no, `sayonce approve news/a mastodon` lets the next run announce it
+        again: no, `sayonce approve news/a mastodon` lets the next run announce it
+        skip: no, it is not announced already
+        ");
+    }
+}
