@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::Change;
-use crate::model::delivery::{Operation, Record, State};
+use crate::model::delivery::{Decision, Operation, Record, State};
 use crate::model::row::{DeliveryId, Row};
 
 /// Beyond these, a commit's trailers would say less than its diff; the list in its body goes on.
@@ -20,7 +20,7 @@ pub(super) struct Said<'a> {
     pub(super) changes: &'a [Change],
     /// The rows as they were.
     pub(super) before: &'a BTreeMap<DeliveryId, Row>,
-    /// The subject where no row changes.
+    /// The subject, where the rows alone don't say what happened.
     pub(super) subject: Option<&'a str>,
     /// What ends the subject, so that hosts which build on every push don't.
     pub(super) skip_ci: &'a str,
@@ -33,14 +33,11 @@ pub(super) fn message(said: Said<'_>) -> String {
         .iter()
         .flat_map(|change| moves(said.before.get(&change.row.delivery_id()), &change.row))
         .collect();
-    let mut subject = match moves.as_slice() {
-        [] => clean(said.subject.unwrap_or("ledger: housekeeping")),
-        [one] => format!(
-            "ledger: {}: {}",
-            one.name(),
-            sentence(one.record, one.operation)
-        ),
-        several => summary(several),
+    let mut subject = match (said.subject, moves.as_slice()) {
+        (Some(subject), _) => clean(subject),
+        (None, []) => "ledger: housekeeping".to_owned(),
+        (None, [one]) => format!("ledger: {}: {}", one.name(), one.sentence()),
+        (None, several) => summary(several),
     };
     if !said.skip_ci.is_empty() {
         subject.push(' ');
@@ -51,10 +48,7 @@ pub(super) fn message(said: Said<'_>) -> String {
     if moves.len() > 1 {
         text.push('\n');
         for one in moves.iter().take(LINES_MAX) {
-            line(
-                &mut text,
-                &format!("- {}: {}", one.name(), sentence(one.record, one.operation)),
-            );
+            line(&mut text, &format!("- {}: {}", one.name(), one.sentence()));
         }
         if let Some(more) = moves.len().checked_sub(LINES_MAX).filter(|more| *more > 0) {
             line(&mut text, &format!("- and {more} more"));
@@ -75,22 +69,38 @@ struct Move<'a> {
     row: &'a Row,
     operation: Operation,
     record: &'a Record,
+    /// The person's decision that this is.
+    decision: Option<&'a Decision>,
 }
 
 impl Move<'_> {
     fn name(&self) -> String {
         clean(&self.row.delivery_id().to_string())
     }
+
+    fn sentence(&self) -> String {
+        match (self.decision, self.record.state) {
+            (None, _) => sentence(self.record, self.operation),
+            (Some(by), State::Retry) => format!("due, by `{}`", clean(&by.verb)),
+            (Some(by), _) => {
+                let state = sentence(self.record, self.operation);
+                format!("{state}, by `{}`", clean(&by.verb))
+            }
+        }
+    }
 }
 
 fn moves<'a>(before: Option<&Row>, row: &'a Row) -> Vec<Move<'a>> {
-    let unchanged = |operation: Operation, record: &Record| {
-        before.is_some_and(|before| before.operations.get(&operation) == Some(record))
-    };
-    let all = row.operations.iter().map(|(operation, record)| Move {
-        row,
-        operation: *operation,
-        record,
+    let before = |operation: Operation| before.and_then(|row| row.operations.get(&operation));
+    let unchanged = |operation: Operation, record: &Record| before(operation) == Some(record);
+    let all = row.operations.iter().map(|(operation, record)| {
+        let decided_before = before(*operation).and_then(|record| record.by.as_ref());
+        Move {
+            row,
+            operation: *operation,
+            record,
+            decision: record.by.as_ref().filter(|by| Some(*by) != decided_before),
+        }
     });
     let (changed, rest): (Vec<_>, Vec<_>) =
         all.partition(|one| !unchanged(one.operation, one.record));
@@ -164,6 +174,13 @@ fn trailers(text: &mut String, one: &Move<'_>) {
     if let Some(claim) = &one.record.claim {
         line(text, &format!("Run: {}", clean(claim.run.as_str())));
     }
+    if let Some(by) = one.decision {
+        line(text, &format!("Decision: {}", clean(&by.verb)));
+        line(text, &format!("Decided-By: {}", clean(&by.who)));
+        if let Some(why) = &by.why {
+            line(text, &format!("Why: {}", clean(why)));
+        }
+    }
 }
 
 fn line(text: &mut String, content: &str) {
@@ -183,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::ledger::fixture;
-    use crate::model::delivery::{Counts, Event};
+    use crate::model::delivery::{Counts, Event, next};
 
     fn check(rows: &[(Option<Row>, Row)]) -> String {
         let changes: Vec<Change> = rows
@@ -284,6 +301,42 @@ mod tests {
         let text = check(&many);
         assert!(text.starts_with("ledger: 300 deliveries: 300 being sent [skip ci]\n"));
         assert!(text.ends_with("- and 100 more\n"), "{text}");
+    }
+
+    #[test]
+    fn a_persons_decision_names_the_verb_and_who_and_why() {
+        use fixture::{claimed, doubted, held, released, skipped};
+        assert_snapshot!(check(&[(None, row("a", [skipped()]))]), @r"
+        ledger: a on mastodon: not announced, by `skip` [skip ci]
+
+        Item: a
+        Channel: mastodon
+        Operation: publish
+        State: skipped
+        Attempt: 0
+        Decision: skip
+        Decided-By: editor
+        Why: not for here
+        ");
+        let before = row("a", [claimed(1), doubted(), held()]);
+        let mut decided = row("a", [claimed(1), doubted(), held(), released()]);
+        assert_snapshot!(check(&[(Some(before), decided.clone())]), @r"
+        ledger: a on mastodon: due, by `retry` [skip ci]
+
+        Item: a
+        Channel: mastodon
+        Operation: publish
+        State: retry
+        Attempt: 1
+        Run: github:4711/1
+        Decision: retry
+        Decided-By: editor
+        ");
+        // What follows is not the person's doing any more.
+        let before = decided.clone();
+        let record = decided.operations.get_mut(&Operation::Publish).unwrap();
+        *record = next(Some(record), claimed(2)).unwrap();
+        assert!(!check(&[(Some(before), decided)]).contains("Decision"));
     }
 
     #[test]

@@ -238,7 +238,7 @@ pub struct Batch {
     pub baseline: Option<Baseline>,
     /// The commit's date.
     pub at: Timestamp,
-    /// The commit's subject when no row is changed (`baseline: ...`).
+    /// The commit's subject, where the rows alone don't say what happened (`ledger: baseline of ...`).
     pub subject: Option<String>,
 }
 
