@@ -301,7 +301,13 @@ impl Core {
             }
             // At the end of the run what is listed now has rows, and nobody could tell any more.
             let rows = self.outbox.rows();
-            self.alarms = short_feed(&setup.config, &setup.catalog, &survey, &snapshot.baseline, &rows);
+            self.alarms = short_feed(
+                &setup.config,
+                &setup.catalog,
+                &survey,
+                &snapshot.baseline,
+                &rows,
+            );
         }
         if !survey.new_channels.is_empty() {
             let mut baseline: Baseline = snapshot.baseline.clone();

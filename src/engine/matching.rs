@@ -27,7 +27,11 @@ pub(super) fn seen(
     let with_link = posts
         .iter()
         .filter(|post| post.links.iter().any(|link| same_address(link, url)))
-        .filter(|post| !earlier.iter().any(|remote| post.remote.is_same_post(remote)));
+        .filter(|post| {
+            !earlier
+                .iter()
+                .any(|remote| post.remote.is_same_post(remote))
+        });
     let mut matches = Vec::new();
     let mut draft = None;
     let mut aside = None;

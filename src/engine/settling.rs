@@ -417,7 +417,23 @@ impl Core {
             return;
         };
         let in_doubt = record.state == delivery::State::InDoubt;
+        let of_earlier_edition = |remote: &Remote| {
+            let mut receipts = record.receipts.iter();
+            record.edition > 1 && receipts.any(|receipt| receipt.remote.is_same_post(remote))
+        };
         let (finding, said) = match lookup {
+            Lookup::Found(remote) if of_earlier_edition(&remote) => {
+                let reason = format!(
+                    "what is there is the earlier announcement{}; if this service takes an article only once, delete \
+                     that one and say `sayonce retry`",
+                    place(&remote)
+                );
+                if in_doubt {
+                    self.hold(now, id, reason);
+                    return;
+                }
+                (Finding::CannotTell, reason)
+            }
             Lookup::Found(remote) => {
                 self.tell(Notice::Proved {
                     delivery: id.clone(),
@@ -441,17 +457,7 @@ impl Core {
                 return;
             }
             Lookup::Several(remotes) if in_doubt => {
-                let reason = several(&remotes);
-                self.tell(Notice::Held {
-                    delivery: id.clone(),
-                    reason: reason.clone(),
-                });
-                self.record(
-                    id,
-                    vec![delivery::Event::Held { reason, at: now }],
-                    Sort::Finding,
-                    true,
-                );
+                self.hold(now, id, several(&remotes));
                 return;
             }
             Lookup::Several(remotes) => (Finding::CannotTell, several(&remotes)),
@@ -472,6 +478,22 @@ impl Core {
             self.record(id, vec![event], Sort::Finding, false);
         }
     }
+
+    fn hold(&mut self, now: Timestamp, id: &DeliveryId, reason: String) {
+        self.tell(Notice::Held {
+            delivery: id.clone(),
+            reason: reason.clone(),
+        });
+        let event = delivery::Event::Held { reason, at: now };
+        self.record(id, vec![event], Sort::Finding, true);
+    }
+}
+
+fn place(remote: &Remote) -> String {
+    remote
+        .url
+        .as_deref()
+        .map_or_else(String::new, |url| format!(", {url}"))
 }
 
 fn several(remotes: &[Remote]) -> String {

@@ -18,13 +18,11 @@ pub struct Remote {
 impl Remote {
     /// Whether two receipts name one post: by id, or by address where one of them has no id (a person's word).
     pub fn is_same_post(&self, other: &Self) -> bool {
-        match (&self.id, &other.id) {
-            (Some(one), Some(other)) => one == other,
-            (None, _) | (_, None) => {
-                let both = self.url.as_deref().zip(other.url.as_deref());
-                both.is_some_and(|(one, other)| same_address(one, other))
-            }
+        if let (Some(one), Some(other)) = (&self.id, &other.id) {
+            return one == other;
         }
+        let both = self.url.as_deref().zip(other.url.as_deref());
+        both.is_some_and(|(one, other)| same_address(one, other))
     }
 }
 
