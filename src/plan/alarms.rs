@@ -207,3 +207,49 @@ pub fn short_feed(
     });
     channels.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::ledger::fixture::{claimed, doubted, proved, row};
+    use crate::model::ids::Account;
+
+    const CONFIG: &str = "[site]\nurl = \"https://blog.example\"\nfeed = \"feed.xml\"\n\
+                          [channels.mastodon]\nkind = \"mastodon\"\nserver = \"https://mastodon.example\"\n";
+
+    fn check(rows: &[Row]) -> Vec<String> {
+        let config = Config::parse(Path::new("sayonce.toml"), CONFIG).unwrap();
+        let ids: Vec<_> = rows.iter().map(Row::delivery_id).collect();
+        let facts = Facts {
+            config: &config,
+            items: &BTreeMap::new(),
+            header: None,
+            rows: ids.iter().zip(rows).collect(),
+            deliveries: &[],
+            now: Timestamp::EPOCH,
+        };
+        facts.other_accounts()
+    }
+
+    #[test]
+    fn what_another_account_left_unsettled_is_named() {
+        let of = |account: &str, row: Row| Row {
+            account: Some(Account::new(account)),
+            ..row
+        };
+        let unsettled = |item: &str| of("@old", row(item, "mastodon", [claimed(1), doubted()]));
+        let settled = of("@old", row("c", "mastodon", [claimed(1), proved("1")]));
+        let newest = of("@new", row("d", "mastodon", [claimed(2), proved("2")]));
+        assert_eq!(check(&[settled.clone(), newest.clone()]), [""; 0]);
+        assert_eq!(check(&[unsettled("a"), settled]), [""; 0]);
+        assert_eq!(
+            check(&[unsettled("a"), unsettled("b"), newest]),
+            [
+                "mastodon: the account changed from @old to @new, and a is left alone, with 1 more: `sayonce resolve a \
+                 mastodon --posted URL` (or --not-posted) settles it"
+            ]
+        );
+    }
+}

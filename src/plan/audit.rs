@@ -105,12 +105,7 @@ impl Open {
 }
 
 /// Judges every delivery by the ledger.
-pub fn audit(
-    facts: &Facts<'_>,
-    catalog: &Catalog,
-    survey: &Survey,
-    snapshot: &Snapshot,
-) -> Audit {
+pub fn audit(facts: &Facts<'_>, catalog: &Catalog, survey: &Survey, snapshot: &Snapshot) -> Audit {
     let mut audit = Audit {
         findings: Vec::new(),
         alarms: Vec::new(),
@@ -145,7 +140,14 @@ pub fn audit(
         &snapshot.baseline,
         &facts.rows,
     );
-    for sentence in [facts.doubts(), facts.overdue(), facts.other_accounts(), feed].concat() {
+    for sentence in [
+        facts.doubts(),
+        facts.overdue(),
+        facts.other_accounts(),
+        feed,
+    ]
+    .concat()
+    {
         audit.alarm(sentence, Exit::NeedsPerson);
     }
     for delivery in facts.deliveries {
@@ -217,7 +219,12 @@ fn command(delivery: &Outlook, open: Open, snapshot: &Snapshot) -> Option<String
             .unreadable
             .iter()
             .find(|file| file.delivery.as_ref() == Some(&delivery.id))
-            .map(|file| format!("git log -p -- {} shows how it was: mend it, and commit that", file.path)),
+            .map(|file| {
+                format!(
+                    "git log -p -- {} shows how it was: mend it, and commit that",
+                    file.path
+                )
+            }),
         Open::Waiting => None,
     }
 }

@@ -77,9 +77,9 @@ impl Outlook {
                 "sayonce retry {item} {channel}, or: sayonce skip {item} {channel}"
             )),
             None
-            | Some(State::InFlight | State::InDoubt | State::Retry | State::Done | State::Skipped) => {
-                None
-            }
+            | Some(
+                State::InFlight | State::InDoubt | State::Retry | State::Done | State::Skipped,
+            ) => None,
         }
     }
 }

@@ -92,3 +92,108 @@ pub fn gone(id: &DeliveryId, remote: &Remote) -> String {
         id.item, id.channel
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::ledger::fixture::{claimed, proved, row, start};
+    use crate::model::delivery::{Decision, Event, Operation, next};
+
+    fn account() -> Account {
+        Account::new("https://mastodon.example/@blog")
+    }
+
+    fn post(id: &str, link: &str) -> SeenPost {
+        SeenPost {
+            remote: Remote {
+                id: Some(id.to_owned()),
+                url: Some(format!("https://mastodon.example/@blog/{id}")),
+            },
+            links: vec![link.to_owned()],
+            created_at: Some(start()),
+            sort: SeenSort::TopLevel,
+        }
+    }
+
+    /// In one word per row.
+    fn check(rows: &[Row], posts: &[SeenPost], since: Timestamp) -> Vec<&'static str> {
+        let result = read_back(rows, &account(), posts, since);
+        let word = |row: &Row| {
+            let id = row.delivery_id();
+            let gone = result.gone.iter().any(|(gone, _)| *gone == id);
+            [
+                (result.there.contains(&id), "there"),
+                (gone, "gone"),
+                (result.too_old.contains(&id), "too old"),
+                (result.of_another_account.contains(&id), "not ours"),
+            ]
+            .into_iter()
+            .find_map(|(is, word)| is.then_some(word))
+            .unwrap_or("-")
+        };
+        rows.iter().map(word).collect()
+    }
+
+    #[test]
+    fn a_post_is_gone_only_if_the_list_reaches_back_to_it() {
+        let done = || [row("news/a", "mastodon", [claimed(1), proved("1")])];
+        let elsewhere = "https://elsewhere.example/";
+        let late = start().plus(Duration::from_secs(1));
+        assert_eq!(check(&done(), &[post("1", elsewhere)], late), ["there"]);
+        assert_eq!(check(&done(), &[post("2", elsewhere)], start()), ["gone"]);
+        assert_eq!(check(&done(), &[], start()), ["gone"]);
+        assert_eq!(check(&done(), &[], late), ["too old"]);
+        let by_link = post("2", "http://blog.example/news/a/#top");
+        assert_eq!(check(&done(), &[by_link], start()), ["there"]);
+        let mut other = done();
+        other[0].account = Some(Account::new("https://mastodon.example/@other"));
+        assert_eq!(check(&other, &[], start()), ["not ours"]);
+    }
+
+    #[test]
+    fn what_is_not_done_is_not_looked_for() {
+        let rows = [row("news/a", "mastodon", [claimed(1)])];
+        assert_eq!(check(&rows, &[], start()), ["-"]);
+    }
+
+    #[test]
+    fn a_persons_word_may_be_as_old_as_the_article() {
+        let by = Decision {
+            who: "editor".to_owned(),
+            at: start(),
+            verb: "resolve --posted".to_owned(),
+            why: None,
+        };
+        let remote = Remote {
+            id: None,
+            url: Some("https://mastodon.example/@blog/1".to_owned()),
+        };
+        let mut rows = [row("news/a", "mastodon", [Event::Confirmed { remote, by }])];
+        let elsewhere = "https://elsewhere.example/";
+        assert_eq!(check(&rows, &[post("1", elsewhere)], start()), ["there"]);
+        assert_eq!(check(&rows, &[], start()), ["too old"]);
+        rows[0].published = Some(start());
+        assert_eq!(check(&rows, &[], start()), ["gone"]);
+    }
+
+    #[test]
+    fn an_earlier_edition_does_not_stand_for_this_one() {
+        let mut rows = [row("news/a", "mastodon", [claimed(1), proved("1")])];
+        let record = rows[0].operations.get_mut(&Operation::Publish).unwrap();
+        let by = Decision {
+            who: "editor".to_owned(),
+            at: start(),
+            verb: "again".to_owned(),
+            why: None,
+        };
+        for event in [Event::Again { by }, claimed(2), proved("2")] {
+            *record = next(Some(record), event).unwrap();
+        }
+        let link = "https://blog.example/news/a/";
+        assert_eq!(check(&rows, &[post("1", link)], start()), ["gone"]);
+        let both = [post("2", link), post("1", link)];
+        assert_eq!(check(&rows, &both, start()), ["there"]);
+    }
+}

@@ -254,9 +254,7 @@ pub fn counts(summary: Summary, out_of_scope: usize) -> String {
 /// Writes how old the ledger's copy is.
 pub fn ledger_age(fetched_at: Option<Timestamp>, now: Timestamp) -> Option<String> {
     let age = now.since(fetched_at?);
-    (age >= AGE_WORTH_TELLING).then(|| {
-        format!("the ledger as it was {} ago", duration_text(age))
-    })
+    (age >= AGE_WORTH_TELLING).then(|| format!("the ledger as it was {} ago", duration_text(age)))
 }
 
 /// Writes a count with its noun.

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sayonce::clock::SystemClock;
 use sayonce::model::channel::Kind;
 use sayonce::model::ids::ChannelName;
+use sayonce::model::time::Timestamp;
 use sayonce::sandbox::{FaultOrder, LoggedRequest, Sandbox, SandboxOptions, StandIn};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::program::{Program, Ran, Running};
@@ -117,25 +120,28 @@ impl Plan {
     /// Makes the repository, pushes it, and starts the services.
     pub(crate) fn start(self) -> Site {
         let root = tempfile::tempdir().unwrap();
-        let stand_ins = self.channels.iter().map(|(name, kind)| StandIn {
-            channel: ChannelName::new(name).unwrap(),
-            kind: *kind,
-        });
-        let sandbox = Sandbox::start(SandboxOptions {
-            stand_ins: stand_ins.collect(),
-            faults: self.faults.clone(),
-            directory: None,
-            clock: Arc::new(SystemClock::new()),
-            site_host: "blog.example".to_owned(),
-        })
-        .unwrap();
         let site = Site {
             root,
-            sandbox,
+            sandbox: self.services(self.faults.clone()),
             plan: self,
         };
         site.set_up();
         site
+    }
+
+    fn services(&self, faults: Vec<FaultOrder>) -> Sandbox {
+        let stand_ins = self.channels.iter().map(|(name, kind)| StandIn {
+            channel: ChannelName::new(name).unwrap(),
+            kind: *kind,
+        });
+        Sandbox::start(SandboxOptions {
+            stand_ins: stand_ins.collect(),
+            faults,
+            directory: None,
+            clock: Arc::new(SystemClock::new()),
+            site_host: "blog.example".to_owned(),
+        })
+        .unwrap()
     }
 }
 
@@ -177,6 +183,12 @@ impl Site {
             );
         }
         self.write("sayonce.toml", &self.configuration());
+    }
+
+    /// Lets the services begin anew: the same accounts, without a post.
+    pub(crate) fn forget_posts(&mut self) {
+        self.sandbox = self.plan.services(Vec::new());
+        self.build();
     }
 
     /// The configuration as it is written.
@@ -366,6 +378,27 @@ impl Site {
             .filter(|line| !line.is_empty())
             .map(str::to_owned)
             .collect()
+    }
+
+    /// A row as it stands on the remote's `main`.
+    pub(crate) fn row(&self, item: &str, channel: &str) -> Value {
+        let text = self.remote(&["show", &format!("main:ledger/{item}/{channel}.json")]);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Makes everything that the ledger says of the past older, as if so many hours had passed.
+    pub(crate) fn let_hours_pass(&self, hours: u64) {
+        self.git(&["pull", "--quiet", "--ff-only", "origin", "main"]);
+        let files = self.git(&["ls-files", "ledger"]);
+        for path in files.lines() {
+            let text = std::fs::read_to_string(self.path("site").join(path)).unwrap();
+            let parts = text.split('"').map(|part| match Timestamp::parse(part) {
+                Ok(at) => at.minus(Duration::from_hours(hours)).to_string(),
+                Err(_no_time) => part.to_owned(),
+            });
+            self.write(path, &parts.collect::<Vec<_>>().join("\""));
+        }
+        self.commit_and_push("time passed");
     }
 
     /// Everything that identifies the state of the site's repository and work tree, the object store aside.
