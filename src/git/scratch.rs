@@ -47,11 +47,14 @@ pub fn clone_in(
             source,
         }
     };
-    if !remote.join("HEAD").exists() {
-        let mut options = RepositoryInitOptions::new();
-        options.bare(true).initial_head(branch);
-        let repository =
-            Repository::init_opts(&remote, &options).map_err(failed("make", &remote))?;
+    // Each step may be the one at which an earlier rehearsal was killed.
+    let mut options = RepositoryInitOptions::new();
+    options.bare(true).initial_head(branch);
+    let repository = Repository::init_opts(&remote, &options).map_err(failed("make", &remote))?;
+    if repository
+        .refname_to_id(&format!("refs/heads/{branch}"))
+        .is_err()
+    {
         root_commit(&repository, branch, files, at).map_err(failed("fill", &remote))?;
     }
     // So that git finds the ledger's history from the directory itself.
@@ -64,11 +67,21 @@ pub fn clone_in(
         })?;
     }
     if !work.join(".git").exists() {
-        let from = remote.display().to_string();
-        let cloned = RepoBuilder::new().branch(branch).clone(&from, &work);
-        drop(cloned.map_err(failed("clone", &remote))?);
+        clone(&remote, branch, &work).map_err(failed("clone", &remote))?;
     }
     Ok(work)
+}
+
+/// A clone is there whole or not at all.
+fn clone(remote: &Path, branch: &str, work: &Path) -> Result<(), git2::Error> {
+    let part = work.with_extension("part");
+    let disk = |error: std::io::Error| git2::Error::from_str(&error.to_string());
+    if part.exists() {
+        std::fs::remove_dir_all(&part).map_err(disk)?;
+    }
+    let from = remote.display().to_string();
+    drop(RepoBuilder::new().branch(branch).clone(&from, &part)?);
+    std::fs::rename(&part, work).map_err(disk)
 }
 
 fn root_commit(
@@ -125,4 +138,28 @@ pub fn log(directory: &Path, branch: &str) -> Result<Vec<Logged>, ScratchError> 
         path: remote.display().to_string(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kill_left_half_made_is_finished() {
+        let directory = tempfile::tempdir().unwrap();
+        let check = |prepare: &dyn Fn(&Path)| {
+            let here = tempfile::tempdir_in(directory.path()).unwrap();
+            prepare(here.path());
+            let files = BTreeMap::from([("ledger/ledger.json".to_owned(), b"{}".to_vec())]);
+            let work = clone_in(here.path(), "main", &files, Timestamp::EPOCH).unwrap();
+            let repository = Repository::open(&work).unwrap();
+            assert!(repository.refname_to_id("refs/remotes/origin/main").is_ok());
+            assert!(work.join("ledger/ledger.json").exists());
+            assert!(!here.path().join("work.part").exists());
+        };
+        check(&|_nothing| {});
+        check(&|here| std::fs::create_dir_all(here.join("remote.git/objects")).unwrap());
+        check(&|here| drop(Repository::init_bare(here.join("remote.git")).unwrap()));
+        check(&|here| drop(Repository::init(here.join("work.part")).unwrap()));
+    }
 }
