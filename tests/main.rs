@@ -9,6 +9,9 @@ mod cli;
 mod config;
 #[cfg(test)]
 mod engine;
+#[cfg(all(test, unix))]
+#[cfg(test)]
+mod fire;
 #[cfg(test)]
 mod git;
 #[cfg(test)]

@@ -321,6 +321,11 @@ impl Site {
         self.program(arguments).start()
     }
 
+    /// The stand-ins.
+    pub(crate) const fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
     /// How many writes each channel got.
     pub(crate) fn writes(&self) -> String {
         let counts = self.plan.channels.iter().map(|(name, _)| {

@@ -58,7 +58,7 @@ fn a_run_that_waits_for_its_pace_leaves_at_once_and_leaves_no_claim() {
 }
 
 /// Waits until the service has the first write and has not answered it.
-pub(super) fn until_a_write_is_open(site: &Site) {
+pub(crate) fn until_a_write_is_open(site: &Site) {
     let clock = SystemClock::new();
     let is_open = || {
         let writes = site.write_requests("mastodon");

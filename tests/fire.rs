@@ -1,0 +1,24 @@
+//! The protocol under fire: the real binary is killed, stopped and lied to, and an outsider counts what came of it.
+//!
+//! Nothing here looks into the program: [`checker`] reads what the services got and what the ledger's remote holds.
+//! Each test has a short form for `cargo test`; the environment asks for more:
+//!
+//! | variable | what it does |
+//! |---|---|
+//! | `SAYONCE_KILLS=all` | kills at every system call that has an effect, and prints how many there were |
+//! | `SAYONCE_ROUNDS=300` | as many rounds of kills at random moments |
+//! | `SAYONCE_CANCELS=60` | as many signals at random moments |
+//! | `SAYONCE_SEED=7` | the random moments of an earlier run |
+//! | `SAYONCE_REQUIRE=1` | what this machine lacks (strace, the right to mount) is a failure, not a skipped test |
+
+mod cancels;
+mod checker;
+mod checker_tests;
+mod evidence;
+mod git_calls;
+mod history;
+mod moves;
+mod rounds;
+mod slow;
+mod stage;
+mod syscalls;
