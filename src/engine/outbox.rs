@@ -107,6 +107,8 @@ pub(super) struct Outbox {
     next_try_at: Option<Timestamp>,
     /// Since when pushes are not confirmed, though the tip may be readable.
     push_failing_since: Option<Timestamp>,
+    /// What the remote or git said of the last of them.
+    push_failure: Option<String>,
     /// Races for the tip that were lost in a row.
     races: u32,
     /// Claims that were given up unsent: their push may still land.
@@ -128,6 +130,7 @@ impl Outbox {
             failure: None,
             next_try_at: None,
             push_failing_since: None,
+            push_failure: None,
             races: 0,
             abandoned: BTreeSet::new(),
         }
@@ -187,6 +190,11 @@ impl Outbox {
     /// Why the ledger can't be read, in the store's words.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// Returns what was said of the last push that was not confirmed.
+    pub(super) fn push_failure(&self) -> Option<&str> {
+        self.push_failure.as_deref()
     }
 
     /// Returns the row as it is decided, be it on the remote already or not.
@@ -442,8 +450,9 @@ impl Outbox {
                     ..Landed::default()
                 }
             }
-            PushReport::Rejected { commit, .. } | PushReport::Unknown { commit, .. } => {
+            PushReport::Rejected { commit, reason } | PushReport::Unknown { commit, reason } => {
                 shipment.commit = Some(commit);
+                self.push_failure = Some(reason);
                 self.push_failing_since.get_or_insert(now);
                 self.committer = Committer::Checking(shipment);
                 Landed::default()

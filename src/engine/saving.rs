@@ -84,7 +84,12 @@ impl Core {
         let give_up_at = since.plus(patience);
         if now >= give_up_at || self.stop.is_some() {
             let unconfirmed = "the ledger's remote confirms no push";
-            self.give_up(self.outbox.failure().unwrap_or(unconfirmed).to_owned());
+            let reason = match (self.outbox.failure(), self.outbox.push_failure()) {
+                (Some(unreadable), _) => unreadable.to_owned(),
+                (None, Some(words)) => format!("{unconfirmed}: {words}"),
+                (None, None) => unconfirmed.to_owned(),
+            };
+            self.give_up(reason);
         } else {
             self.wakes
                 .push((give_up_at, "the ledger's remote".to_owned()));

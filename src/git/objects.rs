@@ -487,12 +487,24 @@ impl std::fmt::Debug for Objects {
 
 /// Returns the command that removes the lock that a message names, for people to run once they are sure.
 pub fn lock_remedy(message: &str) -> Option<String> {
-    let path = message
-        .split('\'')
-        .find(|part| part.strip_suffix(".lock").is_some() && !part.contains('\n'))?;
+    let path = lock_in(message)?;
     Some(format!(
         "if no other git is at work in this repository, remove the stale lock: rm '{path}'"
     ))
+}
+
+/// The same for a lock that a remote speaks of.
+pub fn remote_lock_remedy(message: &str) -> Option<String> {
+    let path = lock_in(message)?;
+    Some(format!(
+        "if no other push is at work there, remove the stale lock on the remote: rm '{path}'"
+    ))
+}
+
+fn lock_in(message: &str) -> Option<&str> {
+    message
+        .split('\'')
+        .find(|part| part.strip_suffix(".lock").is_some() && !part.contains('\n'))
 }
 
 /// Whether a ref's name is legal for a branch.

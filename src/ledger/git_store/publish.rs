@@ -4,7 +4,7 @@ use git2::Oid;
 
 use super::build::{BuildError, Built};
 use super::{GitStore, Home, PUSHED_KEPT, Pushed, WITNESS, WitnessLease, commit_id};
-use crate::git::objects::Swap;
+use crate::git::objects::{Swap, remote_lock_remedy};
 use crate::git::push::{Answer, Cause, judge};
 use crate::git::remote::RefMove;
 use crate::ledger::{Batch, CommitId, PushReport};
@@ -123,8 +123,14 @@ impl GitStore {
         let commit = commit_id(pushed.commit);
         match answer {
             Answer::Landed => self.landed(pushed, None),
-            Answer::Beaten(reason) => PushReport::Rejected { commit, reason },
-            Answer::Unknown(reason) => PushReport::Unknown { commit, reason },
+            Answer::Beaten(reason) => PushReport::Rejected {
+                commit,
+                reason: with_remedy(reason),
+            },
+            Answer::Unknown(reason) => PushReport::Unknown {
+                commit,
+                reason: with_remedy(reason),
+            },
             // git's HTTP client repeats a request whose answer was lost, and reports the second one's failure.
             Answer::Refused { .. } | Answer::WitnessRefused(_) if self.is_at(pushed.commit) => {
                 self.landed(pushed, None)
@@ -260,6 +266,16 @@ impl GitStore {
             ),
         }
     }
+}
+
+/// A push that was killed on the remote leaves a lock there, on which every later push fails as if it lost a race.
+fn with_remedy(reason: String) -> String {
+    let Some(remedy) = remote_lock_remedy(&reason) else {
+        return reason;
+    };
+    // What follows is git's own advice, which speaks of editors.
+    let words = reason.split("; Another git process").next();
+    format!("{}; {remedy}", words.unwrap_or(&reason))
 }
 
 fn not_built(error: &BuildError) -> PushReport {
