@@ -563,6 +563,9 @@ fn open_error(directory: &Path, source: git2::Error) -> ObjectsError {
     if source.code() == ErrorCode::NotFound {
         ObjectsError::NoRepository(path)
     } else if source.code() == ErrorCode::Owner {
+        // git takes no `.` as a safe directory, and the repository's top may be further up: libgit2 names it.
+        let named = source.message().split('\'').nth(1).map(str::to_owned);
+        let path = named.unwrap_or(path);
         ObjectsError::Ownership { path, source }
     } else if is_of_format {
         ObjectsError::Format { path, source }
