@@ -17,6 +17,7 @@ mod checker_tests;
 mod evidence;
 mod git_calls;
 mod history;
+mod medium;
 mod medium_local;
 mod moves;
 mod rounds;

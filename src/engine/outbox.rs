@@ -10,7 +10,7 @@ use crate::ledger::{
     Baseline, Batch, BlobId, Change, CommitId, Header, PushReport, Snapshot, StoredRow,
 };
 use crate::model::claim::Claim;
-use crate::model::delivery::{self, IllegalMove, Operation};
+use crate::model::delivery::{self, IllegalMove, Operation, Record};
 use crate::model::ids::Token;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -655,8 +655,24 @@ impl Outbox {
     }
 }
 
+/// Whether the tip has nothing of a delivery that this run has sent: the row was removed, or the ledger was set back
+/// whole. What this run knows is then all there is, and without it the article would be sent again.
+fn is_bereft(tip_row: Option<&Row>, entry: &Entry) -> bool {
+    let Sort::Outcome(ours) = &entry.sort else {
+        return false;
+    };
+    let known = entry.row.publish().and_then(Record::token);
+    tip_row.and_then(Row::publish).is_none() && known == Some(ours)
+}
+
 /// Tells an entry's events to another row than they were decided on, where that is right.
 fn told_anew(tip_row: Option<Row>, entry: Entry) -> Option<Entry> {
+    if is_bereft(tip_row.as_ref(), &entry) {
+        return Some(Entry {
+            decided_on: tip_row,
+            ..entry
+        });
+    }
     let token = tip_row
         .as_ref()
         .and_then(Row::publish)
