@@ -14,6 +14,7 @@
 mod cancels;
 mod checker;
 mod checker_tests;
+mod disk;
 mod evidence;
 mod git_calls;
 mod history;
