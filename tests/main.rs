@@ -2,15 +2,13 @@
 
 #[cfg(test)]
 mod channel;
-#[cfg(test)]
-#[cfg(unix)]
+#[cfg(all(test, unix))]
 mod cli;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
 mod engine;
 #[cfg(all(test, unix))]
-#[cfg(test)]
 mod fire;
 #[cfg(test)]
 mod git;

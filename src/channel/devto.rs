@@ -17,7 +17,7 @@ use super::answer::Answer;
 use super::common::{
     Closed, below, cannot_tell, check_account, found, refused, single_claim, trouble_of,
 };
-use super::http::{Fence, Http, Request};
+use super::http::{Fence, Http, Request, is_loopback};
 use crate::model::address::same_address;
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::Account;
@@ -99,12 +99,23 @@ impl Devto {
             .header(API_KEY, self.key.expose())
     }
 
+    /// The server as accounts are named by it. A server on this machine has another port each time it starts.
+    fn server_name(&self) -> String {
+        let mut server = self.server.clone();
+        if is_loopback(&server) {
+            server
+                .set_port(None)
+                .expect("a URL with a host takes any port, also none");
+        }
+        server.as_str().trim_end_matches('/').to_owned()
+    }
+
     fn whoami(&mut self) -> Result<(String, Answer), Closed> {
         let unreachable = |reason| Closed {
             trouble: Trouble::Unreachable,
             reason,
         };
-        let server = self.server.as_str().trim_end_matches('/').to_owned();
+        let server = self.server_name();
         let mut answer = self.get("/api/users/me", &[]).map_err(unreachable)?;
         if answer.status == 404 {
             // Old Forems don't tell who a key belongs to; whether it is good shows at the account's own list.

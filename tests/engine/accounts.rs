@@ -14,8 +14,9 @@ fn what_another_account_shows_says_nothing_about_a_post() {
     assert_eq!(
         told(&world.run()),
         [
-            "exit 6",
-            "a1 on mastodon: in_flight: claimed by a run that ended without a result; the next run looks for it"
+            "exit 5",
+            "a1 on mastodon: in_flight: its row belongs to the account https://mastodon.example/@blog, and the channel is \
+             now https://mastodon.example/@other; it is left alone"
         ]
     );
     assert_eq!(only_record(&world).state, State::InFlight);

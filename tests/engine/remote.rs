@@ -68,7 +68,7 @@ fn with_every_push_lost_nothing_is_sent_and_the_run_ends() {
         [
             "exit 3",
             "a1 on mastodon: in_flight: claimed by a run; left alone until 2026-11-29T10:14:46.300Z, unless it is found",
-            "! the ledger's remote confirms no push"
+            "! the ledger's remote confirms no push: no answer"
         ]
     );
     assert_eq!(world.service("mastodon").writes(), 0);
@@ -88,7 +88,7 @@ fn an_outcome_that_can_not_be_pushed_goes_to_the_journal_after_some_minutes() {
         [
             "exit 3",
             "a1 on mastodon: done: response",
-            "! the ledger's remote confirms no push"
+            "! the ledger's remote confirms no push: no answer"
         ]
     );
     assert_eq!(ending.unsaved, run.journal);
