@@ -2,13 +2,15 @@
 
 #[cfg(test)]
 mod channel;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod cli;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
 mod engine;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod fire;
 #[cfg(test)]
 mod git;

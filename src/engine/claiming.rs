@@ -218,7 +218,7 @@ impl Core {
                 | Step::Send {
                     again: Again::Frozen,
                 },
-            ) if self.skewed.is_some() && !self.is_of_this_run(record) => None,
+            ) if self.skewed.is_some() && !self.is_own(&surveyed.id) => None,
             (Verdict::InPlay | Verdict::Withdrawn, step) => Some(step),
             (
                 Verdict::Skipped(_)
@@ -242,12 +242,6 @@ impl Core {
         Step::Hold("the article went away before it could be sent again (withdrawn)".to_owned())
     }
 
-    /// Whether a record's claim was made by this run.
-    fn is_of_this_run(&self, record: Option<&Record>) -> bool {
-        let claim = record.and_then(|record| record.claim.as_ref());
-        claim.is_some_and(|claim| claim.run == self.setup.run)
-    }
-
     /// Whether a row belongs to another account than the one that is logged in: what that one's lists say is no answer.
     pub(super) fn is_of_another_account(&self, id: &DeliveryId) -> bool {
         let row = self.outbox.row(id).filter(|row| row.publish().is_some());
@@ -256,6 +250,23 @@ impl Core {
         account
             .zip(session)
             .is_some_and(|(account, session)| *account != session.account)
+    }
+
+    /// Says that a row is left alone because another account is logged in; none if that is not so.
+    pub(super) fn waits_for_its_account(&self, id: &DeliveryId) -> Option<String> {
+        let row = self
+            .outbox
+            .row(id)
+            .filter(|_| self.is_of_another_account(id))?;
+        let settled = row
+            .publish()
+            .is_some_and(|record| record.state.is_settled());
+        let session = self.desks.get(&id.channel).and_then(Desk::session)?;
+        let account = row.account.as_ref().filter(|_| !settled)?;
+        Some(format!(
+            "it was claimed as {account}, and {} logs in as {} now: nothing is sent or looked for until it is that account again",
+            id.channel, session.account
+        ))
     }
 
     /// An article that was refused, and of which nothing was ever sent, is due again when it or its text has changed.
@@ -364,6 +375,7 @@ impl Core {
             .is_some_and(|desk| desk.session().is_some())
     }
 
+    /// Whether a delivery's claim is this run's: jobs of one matrix share their run's name, never a token.
     fn is_own(&self, id: &DeliveryId) -> bool {
         let token = self
             .outbox
@@ -648,7 +660,7 @@ impl Core {
             && due.iter().take(1).any(|(id, _)| {
                 let record = self.outbox.row(id).and_then(Row::publish);
                 record.is_some_and(|record| {
-                    record.attempt > 0 && record.settled_at.is_some_and(|at| at > listed_at)
+                    record.attempt > 0 && record.settled_at.is_some_and(|at| at >= listed_at)
                 })
             })
     }

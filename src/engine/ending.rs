@@ -3,13 +3,13 @@
 use crate::exit::Exit;
 use crate::model::delivery::State;
 use crate::model::ids::ChannelName;
-use crate::model::row::{DeliveryId, Row};
+use crate::model::row::Row;
 use crate::model::time::Timestamp;
 use crate::plan::alarms::Facts;
 use crate::plan::outlook::{Aside, Outlook, Standing, outlook};
 
 use super::core::Core;
-use super::desk::{Desk, Phase};
+use super::desk::Phase;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,8 +187,8 @@ impl Core {
                 let not_live = self
                     .not_live(&surveyed.id.item)
                     .filter(|_| self.outbox.row(&surveyed.id).is_none());
-                let stranger = self.stranger(&surveyed.id);
-                let aside = match (unsendable.or(stranger.as_ref()), &not_live) {
+                let elsewhere = self.waits_for_its_account(&surveyed.id);
+                let aside = match (elsewhere.as_ref().or(unsendable), &not_live) {
                     (Some(reason), _) => Some(Aside::Unsendable(reason)),
                     (None, Some(reason)) => Some(Aside::NotYet(reason)),
                     (None, None) => None,
@@ -204,23 +204,6 @@ impl Core {
                 ))
             })
             .collect()
-    }
-
-    /// Says so if a row is left alone because the channel is logged in to another account.
-    fn stranger(&self, id: &DeliveryId) -> Option<String> {
-        let row = self
-            .outbox
-            .row(id)
-            .filter(|_| self.is_of_another_account(id))?;
-        let open = row
-            .publish()
-            .is_some_and(|record| !record.state.is_settled());
-        let session = self.desks.get(&id.channel).and_then(Desk::session)?;
-        let account = row.account.as_ref().filter(|_| open)?;
-        Some(format!(
-            "its row belongs to the account {account}, and the channel is now {}; it is left alone",
-            session.account
-        ))
     }
 }
 

@@ -15,8 +15,8 @@ fn what_another_account_shows_says_nothing_about_a_post() {
         told(&world.run()),
         [
             "exit 5",
-            "a1 on mastodon: in_flight: its row belongs to the account https://mastodon.example/@blog, and the channel is \
-             now https://mastodon.example/@other; it is left alone"
+            "a1 on mastodon: in_flight: it was claimed as https://mastodon.example/@blog, and mastodon logs in as \
+             https://mastodon.example/@other now: nothing is sent or looked for until it is that account again"
         ]
     );
     assert_eq!(only_record(&world).state, State::InFlight);
