@@ -9,6 +9,7 @@ use crate::model::channel::Policy;
 use crate::model::claim::Claim;
 use crate::model::delivery::{self, Counts, Record, State};
 use crate::model::ids::ChannelName;
+use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::{Timestamp, duration_text};
@@ -75,6 +76,9 @@ impl Core {
 
     /// A pause that the service asked for, in this run or in one before, or that follows a failure.
     fn rests_until(&self, name: &ChannelName) -> Option<Timestamp> {
+        if on(Mutant::PauseIgnored) {
+            return None;
+        }
         let header = self
             .outbox
             .snapshot()
@@ -101,7 +105,10 @@ impl Core {
         }
         let (sendable, late): (Vec<_>, Vec<_>) = std::mem::take(&mut desk.ready)
             .into_iter()
-            .partition(|pushed| now < pushed.claim().send_before && !stopping);
+            .partition(|pushed| {
+                let in_time = now < pushed.claim().send_before || on(Mutant::WindowIgnored);
+                in_time && (!stopping || on(Mutant::StopIgnored))
+            });
         if !sendable.is_empty() {
             desk.is_working = true;
             for pushed in &sendable {
@@ -218,7 +225,12 @@ impl Core {
                 | Step::Send {
                     again: Again::Frozen,
                 },
-            ) if self.skewed.is_some() && !self.is_own(&surveyed.id) => None,
+            ) if self.skewed.is_some()
+                && !self.is_own(&surveyed.id)
+                && !on(Mutant::SkewIgnored) =>
+            {
+                None
+            }
             (Verdict::InPlay | Verdict::Withdrawn, step) => Some(step),
             (
                 Verdict::Skipped(_)
@@ -247,9 +259,10 @@ impl Core {
         let row = self.outbox.row(id).filter(|row| row.publish().is_some());
         let session = self.desks.get(&id.channel).and_then(Desk::session);
         let account = row.and_then(|row| row.account.as_ref());
-        account
-            .zip(session)
-            .is_some_and(|(account, session)| *account != session.account)
+        !on(Mutant::OtherAccountBelieved)
+            && account
+                .zip(session)
+                .is_some_and(|(account, session)| *account != session.account)
     }
 
     /// Says that a row is left alone because another account is logged in; none if that is not so.
@@ -384,6 +397,7 @@ impl Core {
             .and_then(Record::token);
         let desk = self.desks.get(&id.channel);
         token.is_some_and(|token| desk.is_some_and(|desk| desk.own.contains_key(token)))
+            && !on(Mutant::OwnIsForeign)
     }
 
     fn note_wakes(&mut self, steps: &[(DeliveryId, Step)]) {
@@ -618,6 +632,9 @@ impl Core {
 
     /// Pacing is read from the ledger, not from memory: from the last claim on this channel, whoever made it.
     fn paced_until(&self, channel: &ChannelConfig) -> Option<Timestamp> {
+        if on(Mutant::PaceIgnored) {
+            return None;
+        }
         let rows = self.outbox.rows();
         rows.values()
             .filter(|row| row.channel == *channel.name())
@@ -641,7 +658,7 @@ impl Core {
                     .is_some_and(|record| record.state == State::InDoubt)
             })
             .count();
-        in_doubt >= limit
+        in_doubt >= limit && !on(Mutant::BreakerOff)
     }
 
     /// The first write of a run, and every later attempt, needs a look at what is there already.
@@ -657,6 +674,7 @@ impl Core {
             return true;
         };
         channel.rules.policy == Policy::Verified
+            && !on(Mutant::NotListedAgain)
             && due.iter().take(1).any(|(id, _)| {
                 let record = self.outbox.row(id).and_then(Row::publish);
                 record.is_some_and(|record| {

@@ -3,6 +3,10 @@
 //! An entry keeps the events, not only the row: when a push lost the race, they are told anew to the row that stands
 //! at the remote's tip now, or dropped. A row is only ever written over the one that the decision was made from.
 
+#[cfg(test)]
+#[path = "explore/contents.rs"]
+mod contents;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -12,6 +16,7 @@ use crate::ledger::{
 use crate::model::claim::Claim;
 use crate::model::delivery::{self, IllegalMove, Operation, Record};
 use crate::model::ids::Token;
+use crate::model::mutant::{Mutant, on};
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 
@@ -523,6 +528,12 @@ impl Outbox {
             .snapshot
             .as_ref()
             .and_then(|snapshot| snapshot.tip.clone());
+        #[cfg(test)]
+        if on(Mutant::FailedPushIsRetry)
+            && let Some(spoilt) = shipment.with_outcomes_forgotten(now)
+        {
+            return self.put_back(spoilt);
+        }
         if tip != shipment.base {
             // It landed, or somebody else was first and it can't land any more: row by row, the tip tells.
             self.push_failing_since = None;
@@ -572,8 +583,10 @@ impl Outbox {
                 continue;
             }
             // A claim that lost the race is rebuilt with fresh times and a fresh token.
-            let stale = landed.lost_race && matches!(entry.sort, Sort::Claim(_));
-            if tip_row == entry.decided_on && !stale {
+            let lost = landed.lost_race && !on(Mutant::LostClaimKept);
+            let stale = lost && matches!(entry.sort, Sort::Claim(_));
+            let stands = tip_row == entry.decided_on || on(Mutant::RowOverwritten);
+            if stands && !stale {
                 self.entries.insert(id, entry);
                 continue;
             }
@@ -678,7 +691,9 @@ fn told_anew(tip_row: Option<Row>, entry: Entry) -> Option<Entry> {
         .and_then(Row::publish)
         .and_then(|record| record.token());
     let events: Vec<_> = match &entry.sort {
+        Sort::Claim(_) if on(Mutant::LostClaimKept) => entry.events,
         Sort::Claim(_) => return None,
+        Sort::Outcome(_) | Sort::Finding if on(Mutant::LateReceiptDropped) => return None,
         Sort::Outcome(ours) if token == Some(ours) => entry.events,
         // A receipt always wins, also one that comes after another run took over.
         Sort::Outcome(_) | Sort::Finding => entry
@@ -723,65 +738,4 @@ fn fold(
         row.operations.insert(Operation::Publish, record);
     }
     Ok(row)
-}
-
-/// Everything that an outbox holds, for the explorer of all interleavings, which has to tell states apart.
-#[cfg(test)]
-pub(super) struct Contents<'a> {
-    pub(super) stage: u8,
-    pub(super) entries: [&'a BTreeMap<DeliveryId, Entry>; 2],
-    pub(super) headers: [Option<&'a Header>; 2],
-    pub(super) baselines: [bool; 2],
-    pub(super) commits: [Option<&'a CommitId>; 2],
-    pub(super) times: [Option<Timestamp>; 6],
-    pub(super) counts: [u32; 3],
-    pub(super) abandoned: &'a BTreeSet<Token>,
-}
-
-#[cfg(test)]
-impl Outbox {
-    pub(super) fn contents(&self) -> Contents<'_> {
-        static NOTHING: BTreeMap<DeliveryId, Entry> = BTreeMap::new();
-        let shipment = self.shipment();
-        let (stage, again_at) = match &self.committer {
-            Committer::Idle => (0, None),
-            Committer::Reading => (1, None),
-            Committer::Pushing(_) => (2, None),
-            Committer::Checking(_) => (3, None),
-            Committer::Waiting(_, at) => (4, Some(*at)),
-        };
-        Contents {
-            stage,
-            entries: [
-                &self.entries,
-                shipment.map_or(&NOTHING, |shipment| &shipment.entries),
-            ],
-            headers: [
-                self.header.as_ref(),
-                shipment.and_then(|shipment| shipment.header.as_ref()),
-            ],
-            baselines: [
-                self.baseline.is_some(),
-                shipment.is_some_and(|shipment| shipment.baseline.is_some()),
-            ],
-            commits: [
-                shipment.and_then(|shipment| shipment.base.as_ref()),
-                shipment.and_then(|shipment| shipment.commit.as_ref()),
-            ],
-            times: [
-                again_at,
-                self.last_push_at,
-                self.read_at,
-                self.failing_since,
-                self.next_try_at,
-                self.push_failing_since,
-            ],
-            counts: [
-                self.failures,
-                self.races,
-                shipment.map_or(0, |shipment| shipment.tries),
-            ],
-            abandoned: &self.abandoned,
-        }
-    }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use crate::config::ChannelConfig;
 use crate::model::claim::Claim;
 use crate::model::delivery::{self, ClaimRecord, Record};
-use crate::model::ids::{ChannelName, IdempotencyKey, LogicalAction};
+use crate::model::ids::{ChannelName, IdempotencyKey, LogicalAction, Token};
 use crate::model::item::Item;
+use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
 use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
@@ -61,7 +62,7 @@ impl Core {
                     ..
                 }),
                 _,
-            ) if *before == edition => claim.key.clone(),
+            ) if *before == edition || on(Mutant::KeyReused) => claim.key.clone(),
             (_, _) => IdempotencyKey::derive(&LogicalAction {
                 site: self.setup.config.site.url.as_str(),
                 item: id.item.as_str(),
@@ -72,7 +73,11 @@ impl Core {
                 edition,
             }),
         };
-        let token = self.entropy.token();
+        let mut token = self.entropy.token();
+        if on(Mutant::TokenIsShared) {
+            let attempt = earlier.as_ref().map_or(0, |record| record.attempt);
+            token = Token::from_bytes([u8::try_from(attempt).unwrap_or(0); 16]);
+        }
         let record = ClaimRecord {
             token: token.clone(),
             key,
@@ -128,6 +133,11 @@ impl Core {
         again: Again,
     ) -> Result<(Post, u32), String> {
         let entropy = self.entropy.bits();
+        let again = if on(Mutant::FrozenRenderedAnew) || on(Mutant::RecordKeyRenewed) {
+            Again::Fresh
+        } else {
+            again
+        };
         let item = self
             .survey
             .as_ref()
@@ -135,7 +145,7 @@ impl Core {
         let limit = self.text_limit(channel.name());
         let unchanged = |item: &Item, post: &Post| {
             compose(item, channel, limit, Stamp::Of(post))
-                .is_ok_and(|rendered| rendered.post == *post)
+                .is_ok_and(|rendered| rendered.post == *post && !on(Mutant::RecordKeyRenewed))
         };
         let edition_floor = earlier.map_or(1, |record| record.edition);
         let earlier =

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::delivery::{self, Counts, Record, State};
+use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
@@ -26,6 +27,9 @@ pub(super) enum Journal {
 impl Core {
     /// Brings what an earlier run on this machine could not push.
     pub(super) fn merge_journal(&mut self, now: Timestamp) {
+        if on(Mutant::JournalNotMerged) {
+            return;
+        }
         let setup = Arc::clone(&self.setup);
         for row in &setup.journal {
             let Some(saved) = row.publish() else { continue };
@@ -127,6 +131,9 @@ impl Core {
     }
 
     pub(super) fn save_to_journal(&mut self) {
+        if on(Mutant::JournalNotWritten) {
+            return;
+        }
         let rows = self.outbox.unsaved();
         // An answer that comes after the remote was given up is kept as well.
         if self.journal == Journal::Idle && rows != self.journaled {

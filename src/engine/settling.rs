@@ -6,6 +6,7 @@ use crate::config::ChannelConfig;
 use crate::exit::Exit;
 use crate::model::delivery::{self, Counts, Finding, LookupRecord, Record};
 use crate::model::ids::{ChannelName, Token};
+use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
 use crate::model::outcome::{
     Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, Trouble, Wait,
@@ -340,6 +341,9 @@ impl Core {
                     .map_or(1, |desk| desk.failures.max(1));
                 self.deferred(now, &id, None, backoff(failures), reason, Counts::Nothing)
             }
+            Outcome::InDoubt { reason } if on(Mutant::TimeoutIsNotSent) => {
+                self.deferred(now, &id, None, backoff(1), reason, Counts::Nothing)
+            }
             Outcome::InDoubt { reason } => {
                 self.tell(Notice::Doubted {
                     delivery: id.clone(),
@@ -358,6 +362,7 @@ impl Core {
     /// history.
     fn overtaken(&mut self, now: Timestamp, id: &DeliveryId, outcome: &Outcome) {
         match outcome {
+            Outcome::Accepted { .. } if on(Mutant::LateReceiptDropped) => {}
             Outcome::Accepted { remote, evidence } => {
                 let event = delivery::Event::Proved {
                     remote: remote.clone(),

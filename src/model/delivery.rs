@@ -15,6 +15,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::ids::{Fingerprint, IdempotencyKey, RunId, Token};
+use super::mutant::{Mutant, on};
 use super::outcome::{Evidence, Remote};
 use super::post::Post;
 use super::time::Timestamp;
@@ -402,7 +403,9 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
             }
         }
         // What a repeat is answered says nothing of the attempt before it.
-        (Some(State::InFlight), Event::Refused { reason, at }) if after.doubtful => {
+        (Some(State::InFlight), Event::Refused { reason, at })
+            if after.doubtful && !on(Mutant::RepeatAnswersForAll) =>
+        {
             after.doubt(reason, at);
         }
         (Some(State::InFlight), Event::Refused { reason, at }) => {
@@ -490,6 +493,9 @@ impl Record {
 
     /// Returns how many attempts count against `max_attempts`.
     pub fn attempts_counted(&self) -> u32 {
+        if on(Mutant::AttemptsNotCounted) {
+            return 0;
+        }
         self.attempt.saturating_sub(self.uncounted)
     }
 

@@ -9,6 +9,7 @@ pub mod claim;
 pub mod delivery;
 pub mod ids;
 pub mod item;
+pub(crate) mod mutant;
 pub mod notice;
 pub mod outcome;
 pub mod post;

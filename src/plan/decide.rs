@@ -3,6 +3,7 @@
 use crate::model::channel::{ChannelRules, Gate};
 use crate::model::delivery::{Record, State};
 use crate::model::item::Item;
+use crate::model::mutant::{Mutant, on};
 use crate::model::time::Timestamp;
 
 use super::reconcile::{Reconciled, reconcile};
@@ -69,7 +70,9 @@ pub fn decide(
     };
     match (record.state, &record.claim) {
         (State::Done | State::Failed | State::Held | State::Skipped, _) => Step::Rest,
-        (State::InFlight, Some(claim)) if now > claim.quiet_until => Step::TakeOver,
+        (State::InFlight, Some(claim)) if now > claim.quiet_until || on(Mutant::TakenOverEarly) => {
+            Step::TakeOver
+        }
         (State::InFlight, Some(claim)) => Step::Busy {
             until: claim.quiet_until,
         },

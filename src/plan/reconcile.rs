@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::model::channel::{ChannelRules, Gate, Policy};
 use crate::model::delivery::{ClaimRecord, Finding, Record};
+use crate::model::mutant::{Mutant, on};
 use crate::model::time::Timestamp;
 
 /// Lookups after the quiet point that must all say "absent" before a post may be sent again: one alone may have been
@@ -91,14 +92,14 @@ fn look(
     let late: Vec<_> = record
         .lookups
         .iter()
-        .filter(|lookup| lookup.at > quiet)
+        .filter(|lookup| lookup.at > quiet || on(Mutant::AbsentCountsEarly))
         .collect();
     let absent = late
         .iter()
         .rev()
         .take_while(|lookup| lookup.finding == Finding::Absent)
         .count();
-    if absent >= ABSENT_LOOKUPS_NEEDED {
+    if absent >= ABSENT_LOOKUPS_NEEDED || (absent > 0 && on(Mutant::OneAbsentIsEnough)) {
         return absent_for_certain(record, rules);
     }
     if let Some(last) = late.last() {
@@ -132,6 +133,9 @@ fn look(
 fn absent_for_certain(record: &Record, rules: &ChannelRules) -> Reconciled {
     if record.attempts_counted() >= rules.max_attempts {
         return Reconciled::Hold(attempts_used_up(record));
+    }
+    if on(Mutant::SentMoreThanOnce) || on(Mutant::ConfirmIgnored) {
+        return Reconciled::Absent;
     }
     match (rules.policy, rules.gate) {
         (Policy::AtMostOnce, _) => Reconciled::Hold(

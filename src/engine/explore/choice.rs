@@ -124,7 +124,7 @@ impl World {
         if self.left.edits > 0 && self.started > 0 {
             choices.push(Choice::Edit);
         }
-        if self.left.rollbacks > 0 && self.remote.history.len() > 1 {
+        if self.left.rollbacks > 0 && !self.remote.history.is_empty() {
             choices.push(Choice::RollBack);
         }
         choices
@@ -221,6 +221,7 @@ impl World {
                         Fault::NotSent,
                         Fault::Refused,
                         Fault::RateLimited,
+                        Fault::RateLimitedStored,
                     ]
                 }
             }

@@ -442,6 +442,9 @@ impl<'a> Sink<'a> {
         for effects in watch.effects.values() {
             self.number(*effects);
         }
+        for text in watch.sent_as.values() {
+            self.word(Some(text.as_str()));
+        }
         for (delivery, absent) in &watch.absent {
             self.delivery(delivery);
             for at in absent {

@@ -14,6 +14,7 @@
 
 mod choice;
 mod digest;
+mod mutants;
 mod remote;
 mod scenario;
 mod search;
@@ -24,7 +25,7 @@ mod world;
 use crate::clock::{Clock as _, SystemClock};
 use crate::environment::Environment;
 
-use self::scenario::{Scenario, WORLDS};
+use self::scenario::{AT_LEAST_ONCE, AT_MOST_ONCE, KEYED, Scenario, UNREADABLE, VERIFIED};
 use self::search::{Found, explore};
 
 /// How many states of each world are explored in an ordinary test run, which takes seconds.
@@ -42,12 +43,11 @@ fn states_wanted() -> Option<usize> {
 }
 
 /// Explores a world with more and more going wrong, until the states are used up.
-fn check(name: &str) {
+fn check(base: &Scenario) {
     let wanted = states_wanted();
     let mut left = wanted.unwrap_or(STATES_SHORT);
     let clock = SystemClock::new();
-    let base = WORLDS.iter().find(|world| world.name == name);
-    let base = base.unwrap_or_else(|| panic!("there is no world `{name}`"));
+    let name = base.name;
     for (kills, faults) in [
         (0, 0),
         (1, 0),
@@ -93,20 +93,25 @@ fn check(name: &str) {
 
 #[test]
 fn verified() {
-    check("verified");
+    check(&VERIFIED);
 }
 
 #[test]
 fn keyed() {
-    check("keyed");
+    check(&KEYED);
 }
 
 #[test]
 fn at_most_once() {
-    check("at_most_once");
+    check(&AT_MOST_ONCE);
+}
+
+#[test]
+fn at_most_once_where_nothing_can_be_read() {
+    check(&UNREADABLE);
 }
 
 #[test]
 fn at_least_once() {
-    check("at_least_once");
+    check(&AT_LEAST_ONCE);
 }

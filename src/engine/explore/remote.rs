@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::ledger::{
     Baseline, Batch, BlobId, CommitId, Header, PushReport, Snapshot, Standing, StoredRow,
 };
+use crate::model::mutant::{Mutant, on};
 use crate::model::row::{DeliveryId, Row};
 
 /// The ledger at one commit.
@@ -46,7 +47,7 @@ pub(super) type Changes = Vec<(Option<Row>, Row)>;
 
 impl Remote {
     pub(super) fn read(&self) -> Snapshot {
-        let standing = if self.witness == self.tip {
+        let standing = if self.witness == self.tip || on(Mutant::NoWitness) {
             Standing::Sound { notice: None }
         } else {
             Standing::Rewound {
@@ -119,19 +120,49 @@ impl Remote {
 
     /// Whether a push of this commit moves the tip.
     pub(super) fn takes(&self, id: &CommitId) -> bool {
-        self.built
-            .get(id)
-            .is_some_and(|commit| commit.base == self.tip && self.witness == self.tip)
+        let Some(commit) = self.built.get(id) else {
+            return false;
+        };
+        let is_next = commit.base == self.tip;
+        let is_new = self.tip.as_ref() != Some(id);
+        match () {
+            () if on(Mutant::PushedByForce) => is_new,
+            () if on(Mutant::PushedPlainly) => is_new && self.descends(commit),
+            () if on(Mutant::NoWitness) => is_next,
+            () => is_next && self.witness == self.tip,
+        }
+    }
+
+    /// Whether the tip is behind a commit.
+    fn descends(&self, commit: &Commit) -> bool {
+        let mut base = &commit.base;
+        while *base != self.tip {
+            let Some(before) = base.as_ref().and_then(|base| self.built.get(base)) else {
+                return false;
+            };
+            base = &before.base;
+        }
+        true
+    }
+
+    /// What a store says that does not look whether a push landed.
+    pub(super) fn claims_to_have_landed(&self, id: &CommitId) -> PushReport {
+        let commit = self.built.get(id);
+        PushReport::Landed {
+            commit: id.clone(),
+            blobs: commit.map_or_else(BTreeMap::new, |commit| commit.blobs.clone()),
+            notice: None,
+        }
     }
 
     /// Lands a commit that the remote takes.
     pub(super) fn land(&mut self, id: &CommitId) -> (PushReport, Changes, usize) {
         let commit = Arc::clone(&self.built[id]);
-        let changes = commit.blobs.keys().map(|delivery| {
+        let differing = commit.tree.rows.iter().filter_map(|(delivery, stored)| {
             let before = self.row(delivery).cloned();
-            (before, commit.tree.rows[delivery].row.clone())
+            (before.as_ref() != Some(&stored.row)).then(|| (before, stored.row.clone()))
         });
-        let changes = changes.collect();
+        let changes = differing.collect();
         self.move_to(id.clone(), &commit);
         self.witness = self.tip.clone();
         let report = PushReport::Landed {

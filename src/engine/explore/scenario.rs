@@ -1,5 +1,6 @@
 //! What a world is made of, and what may go wrong in it.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ pub(super) enum Fault {
     Refused,
     /// A request is refused for a while.
     RateLimited,
+    /// The same, and it was done all the same.
+    RateLimitedStored,
     /// A channel can't be opened.
     OpenFails,
     /// The account's list, or a lookup, can't be read.
@@ -45,8 +48,10 @@ pub(super) enum Fault {
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
     pub(super) name: &'static str,
-    /// The channel's table in the configuration.
+    /// The channel's service, in the configuration's words.
     pub(super) channel: &'static str,
+    /// Rules of the channel that differ from [`RULES`].
+    pub(super) rules: &'static [(&'static str, &'static str)],
     pub(super) policy: Policy,
     pub(super) articles: usize,
     /// How many runs there may be at one time.
@@ -68,8 +73,11 @@ pub(super) struct Scenario {
     pub(super) ahead: Duration,
     /// Runs after the first log in as somebody else.
     pub(super) other_account: bool,
+    /// All runs have one name, as jobs of one matrix have.
+    pub(super) same_name: bool,
 }
 
+/// Everything that the promise of a policy stands, whatever the service is.
 const ALL: &[Fault] = &[
     Fault::PushUnseen,
     Fault::ReadFails,
@@ -87,9 +95,25 @@ const ALL: &[Fault] = &[
     Fault::Hurries,
 ];
 
-const VERIFIED: Scenario = Scenario {
+const MASTODON: &str = "kind = \"mastodon\"\nserver = \"https://social.example\"\n";
+const BLUESKY: &str = "kind = \"bluesky\"\nhandle = \"blog.example\"\n";
+const INDEXNOW: &str = "kind = \"indexnow\"\nkey = \"0123456789abcdef\"\n";
+
+/// Times are short, so that a wait is few steps; their order is the order of the defaults.
+const RULES: [(&str, &str); 7] = [
+    ("send_window", "\"30s\""),
+    ("timeout", "\"10s\""),
+    ("quarantine", "\"20s\""),
+    ("settle", "\"5s\""),
+    ("lookups", "[\"3s\"]"),
+    ("max_attempts", "3"),
+    ("interval", "\"0s\""),
+];
+
+pub(super) const VERIFIED: Scenario = Scenario {
     name: "verified",
-    channel: "kind = \"mastodon\"\nserver = \"https://social.example\"\n",
+    channel: MASTODON,
+    rules: &[],
     policy: Policy::Verified,
     articles: 1,
     machines: 2,
@@ -103,48 +127,52 @@ const VERIFIED: Scenario = Scenario {
     rollbacks: 0,
     ahead: Duration::ZERO,
     other_account: false,
+    same_name: false,
 };
 
-/// One world for each policy.
-pub(super) const WORLDS: [Scenario; 4] = [
-    VERIFIED,
-    Scenario {
-        name: "keyed",
-        channel: "kind = \"bluesky\"\nhandle = \"blog.example\"\nquarantine = \"0s\"\nsettle = \"0s\"\n",
-        policy: Policy::Keyed,
-        ..VERIFIED
-    },
-    Scenario {
-        name: "at_most_once",
-        channel: "kind = \"mastodon\"\nserver = \"https://social.example\"\npolicy = \"at_most_once\"\n",
-        policy: Policy::AtMostOnce,
-        releases: 1,
-        ..VERIFIED
-    },
-    Scenario {
-        name: "at_least_once",
-        channel: "kind = \"indexnow\"\nkey = \"0123456789abcdef\"\nquarantine = \"0s\"\nsettle = \"0s\"\n",
-        policy: Policy::AtLeastOnce,
-        ..VERIFIED
-    },
-];
+pub(super) const KEYED: Scenario = Scenario {
+    name: "keyed",
+    channel: BLUESKY,
+    rules: &[("quarantine", "\"0s\""), ("settle", "\"0s\"")],
+    policy: Policy::Keyed,
+    ..VERIFIED
+};
 
-/// Times are short, so that a wait is few steps; their order is the order of the defaults.
-const TIMES: &str = "send_window = \"30s\"\ntimeout = \"10s\"\nlookups = [\"3s\"]\nmax_attempts = 3\ninterval = \"0s\"\n";
-const QUARANTINE: &str = "quarantine = \"20s\"\nsettle = \"5s\"\n";
+pub(super) const AT_MOST_ONCE: Scenario = Scenario {
+    name: "at_most_once",
+    rules: &[("policy", "\"at_most_once\"")],
+    policy: Policy::AtMostOnce,
+    releases: 1,
+    ..VERIFIED
+};
+
+pub(super) const UNREADABLE: Scenario = Scenario {
+    name: "at_most_once, unreadable",
+    channel: INDEXNOW,
+    ..AT_MOST_ONCE
+};
+
+pub(super) const AT_LEAST_ONCE: Scenario = Scenario {
+    name: "at_least_once",
+    channel: INDEXNOW,
+    rules: &[("quarantine", "\"0s\""), ("settle", "\"0s\"")],
+    policy: Policy::AtLeastOnce,
+    ..VERIFIED
+};
 
 impl Scenario {
     pub(super) fn config(&self) -> Config {
-        let quarantine = if self.channel.contains("quarantine") {
-            ""
-        } else {
-            QUARANTINE
-        };
-        let text = format!(
+        let mut text = format!(
             "[site]\nurl = \"https://blog.example\"\nfeed = \"feed.xml\"\n[ledger]\nclock_skew = \"2s\"\n\
-             [channels.channel]\n{}{TIMES}{quarantine}",
+             [channels.channel]\n{}",
             self.channel
         );
+        let usual = RULES
+            .iter()
+            .filter(|(rule, _)| self.rules.iter().all(|(own, _)| own != rule));
+        for (rule, value) in usual.chain(self.rules) {
+            writeln!(text, "{rule} = {value}").expect("writing to a string can't fail");
+        }
         Config::parse(Path::new("sayonce.toml"), &text).expect("the world's configuration is right")
     }
 

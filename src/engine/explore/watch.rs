@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::config::ChannelConfig;
-use crate::model::channel::Policy;
+use crate::model::channel::{Gate, Policy};
 use crate::model::claim::Claim;
 use crate::model::delivery::{Record, State};
 use crate::model::ids::{Fingerprint, IdempotencyKey, Token};
@@ -27,13 +27,13 @@ pub(super) struct Violation {
 pub(super) enum Rule {
     /// At most one post of an article (`verified`, `keyed`).
     OnePost,
-    /// At most one request that may have had an effect, and one more for each release (`at_most_once`).
+    /// At most one request that may have had an effect, and one more for each release (`at_most_once`, `gate = "confirm"`).
     OneRequest,
     /// A request leaves only when the remote's tip has shown its claim, and inside the send window.
     IntentFirst,
     /// A token is sent once.
     OneShot,
-    /// One key stands for one text.
+    /// One key stands for one text, and what may have been sent is sent again as it was.
     OneText,
     /// A request carries no more articles than the service takes at once.
     OneAtATime,
@@ -45,6 +45,8 @@ pub(super) enum Rule {
     StopsSending,
     /// With too much in doubt, nothing else is claimed.
     Breaker,
+    /// Two claims on a channel are `interval` apart.
+    Paced,
     /// `done` has a receipt that the service gave.
     TrueDone,
     /// `failed` has no post.
@@ -69,6 +71,8 @@ pub(super) struct Watch {
     /// Requests that may have had an effect.
     pub(super) effects: BTreeMap<DeliveryId, usize>,
     pub(super) released: usize,
+    /// What was sent last of each delivery.
+    pub(super) sent_as: BTreeMap<DeliveryId, Fingerprint>,
     /// Lookups since the last claim that did not find it, by the moment at which they began.
     pub(super) absent: BTreeMap<DeliveryId, Vec<Timestamp>>,
 }
@@ -143,13 +147,20 @@ impl Watch {
                 Rule::OneText,
                 || "one key was sent with two texts".to_owned(),
             )?;
-            let effects = self.effects.entry(delivery_of(claim)).or_default();
+            let id = delivery_of(claim);
+            let effects = self.effects.entry(id.clone()).or_default();
+            let before = self.sent_as.insert(id, text.clone());
+            let same = *effects == 0 || before == Some(text);
+            require(same, Rule::OneText, || {
+                "what may have been sent was sent otherwise".to_owned()
+            })?;
             *effects += 1;
             let most = usize::try_from(rules.max_attempts).unwrap_or(usize::MAX);
             require(*effects <= most + self.released, Rule::FewAttempts, || {
                 format!("{effects} requests")
             })?;
-            let once = rules.policy != Policy::AtMostOnce || *effects <= 1 + self.released;
+            let by_itself = rules.policy != Policy::AtMostOnce && rules.gate != Gate::Confirm;
+            let once = by_itself || *effects <= 1 + self.released;
             require(once, Rule::OneRequest, || {
                 format!("{effects} requests, {} releases", self.released)
             })?;
@@ -172,21 +183,21 @@ impl Watch {
             .push(began_at);
     }
 
-    /// A row reached the remote.
+    /// A row reached the remote. `clocks`: the time, and what the machine whose clock is ahead takes for it.
     pub(super) fn landed(
         &mut self,
         run: usize,
         before: Option<&Row>,
         after: &Row,
         policy: Policy,
-        now: Timestamp,
+        clocks: [Timestamp; 2],
     ) -> Checked {
         let Some(new) = after.publish() else {
             return Ok(());
         };
         let id = after.delivery_id();
         if let Some(old) = before.and_then(Row::publish) {
-            self.moved(run, &id, old, new, policy, now)?;
+            self.moved(run, &id, old, new, policy, clocks)?;
         }
         if let Some(token) = new.token()
             && self.shown.insert(token.clone())
@@ -203,7 +214,7 @@ impl Watch {
         old: &Record,
         new: &Record,
         policy: Policy,
-        now: Timestamp,
+        [now, latest]: [Timestamp; 2],
     ) -> Checked {
         let legal = |holds: bool, what: &str| {
             require(holds, Rule::LegalMove, || {
@@ -235,7 +246,7 @@ impl Watch {
         )?;
         let early = old.state == State::Retry
             && !same
-            && old.not_before.is_some_and(|not_before| now < not_before);
+            && old.not_before.is_some_and(|not_before| latest < not_before);
         legal(!early, "before its time")?;
         let Some(claim) = &old.claim else {
             return Ok(());
@@ -303,14 +314,11 @@ pub(super) fn check(world: &World) -> Checked {
     Ok(())
 }
 
-/// A channel with too much in doubt: a claim of something else must not be decided from such a ledger.
-pub(super) fn breaker<'a>(
-    before: impl Iterator<Item = &'a Row>,
-    claimed: &DeliveryId,
-    policy: Policy,
-) -> Checked {
+/// A channel with too much in doubt: a claim of something else must not land in such a ledger.
+pub(super) fn breaker(rows: &[Row], claimed: &DeliveryId, policy: Policy) -> Checked {
     let limit = if policy == Policy::AtMostOnce { 1 } else { 2 };
-    let doubts: Vec<_> = before
+    let doubts: Vec<_> = rows
+        .iter()
         .filter(|row| {
             row.publish()
                 .is_some_and(|record| record.state == State::InDoubt)
@@ -320,5 +328,17 @@ pub(super) fn breaker<'a>(
     let open = doubts.len() < limit || doubts.contains(claimed);
     require(open, Rule::Breaker, || {
         format!("{claimed} was claimed with {} in doubt", doubts.len())
+    })
+}
+
+/// Two claims on one channel keep its gap, whoever made them.
+pub(super) fn paced(before: &[Row], claimed: &Row, interval: Duration) -> Checked {
+    let claimed_at = |row: &Row| Some(row.publish()?.claim.as_ref()?.claimed_at);
+    let last = before.iter().filter_map(claimed_at).max();
+    let kept = last
+        .zip(claimed_at(claimed))
+        .is_none_or(|(last, now)| now >= last.plus(interval));
+    require(kept, Rule::Paced, || {
+        "two claims too close to each other".to_owned()
     })
 }

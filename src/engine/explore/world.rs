@@ -1,6 +1,6 @@
 //! The world: machines, the remote, the service, and everything that can happen next.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,16 +12,18 @@ use crate::ledger::{Batch, CommitId, PushReport};
 use crate::model::claim::Claim;
 use crate::model::delivery::{self, Decision, Operation, State};
 use crate::model::ids::{Account, RunId};
+use crate::model::mutant::{Mutant, on};
 use crate::model::outcome::{
     Listing, Lookup, Opening, Outcome, Refusal, Remote as Receipt, Session, Trouble, Wait,
 };
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
+use crate::plan::outlook::Standing;
 use crate::plan::survey::Selection;
 use crate::source::Catalog;
 
 use super::choice::{Choice, Left};
-use super::remote::Remote;
+use super::remote::{Remote, Tree};
 use super::scenario::{Fault, Scenario};
 use super::service::{Client, Service};
 use super::watch::{self, Checked, Rule, Violation, Watch};
@@ -90,6 +92,8 @@ pub(super) struct World {
     pub(super) watch: Watch,
     pub(super) edits: usize,
     pub(super) started: usize,
+    /// Deliveries of which the last run said that they need a person.
+    told: BTreeSet<DeliveryId>,
 }
 
 impl World {
@@ -114,6 +118,7 @@ impl World {
             watch: Watch::default(),
             edits: 0,
             started: 0,
+            told: BTreeSet::new(),
             config: Arc::new(config),
             scenario: Arc::new(scenario.clone()),
         }
@@ -158,6 +163,9 @@ impl World {
             }
             Choice::Answer(machine) => self.answer(machine)?,
             Choice::GiveUp(machine) => {
+                if on(Mutant::RequestRepeated) {
+                    self.repeat_request(machine)?;
+                }
                 let outcome = Outcome::InDoubt {
                     reason: "no answer".to_owned(),
                 };
@@ -208,7 +216,8 @@ impl World {
                 );
             }
         }
-        if self.scenario.rollbacks == 0 {
+        let past_matters = on(Mutant::PushedByForce) || on(Mutant::PushedPlainly);
+        if self.scenario.rollbacks == 0 && !past_matters {
             self.remote.prune();
         }
         self.service.forget(self.now);
@@ -226,7 +235,11 @@ impl World {
                 ..Catalog::default()
             },
             selection: Selection::default(),
-            run: RunId::new(format!("local:{:020}", self.started)),
+            run: RunId::new(if self.scenario.same_name {
+                "github:1/1".to_owned()
+            } else {
+                format!("local:{}", self.started)
+            }),
             limits: Limits {
                 deadline: None,
                 max_wait: Duration::from_mins(30),
@@ -337,10 +350,7 @@ impl World {
                 run.jobs.push_back(Job::Read);
                 return Ok(None);
             }
-            Action::Push(batch) => {
-                self.push(machine, &batch);
-                return Ok(None);
-            }
+            Action::Push(batch) => return Ok(self.push(machine, &batch)),
             Action::PushAgain(commit) => {
                 run.jobs.push_back(Job::Push(commit));
                 return Ok(None);
@@ -393,19 +403,31 @@ impl World {
         Ok(None)
     }
 
-    fn push(&mut self, machine: usize, batch: &Batch) {
+    fn push(&mut self, machine: usize, batch: &Batch) -> Option<Event> {
         let run = at_work(&mut self.runs, machine);
         let rows: Vec<_> = batch.changes.iter().map(|change| &change.row).collect();
         self.watch.made(run.number, &rows);
         let id = self.remote.build(batch, run.number);
+        if on(Mutant::SentBeforeThePush) {
+            self.remote.late.push(id.clone());
+            return Some(Event::Pushed(self.remote.claims_to_have_landed(&id)));
+        }
         run.jobs.push_back(Job::Push(id));
+        None
     }
 
     /// Moves the tip, and looks at what that changes.
     fn land(&mut self, id: &CommitId) -> Result<PushReport, Violation> {
         let policy = self.scenario.policy;
         let before = Arc::clone(&self.remote.tree);
+        let rows = |tree: &Tree| {
+            tree.rows
+                .values()
+                .map(|stored| stored.row.clone())
+                .collect::<Vec<_>>()
+        };
         let (report, changes, run) = self.remote.land(id);
+        let clocks = [self.now, self.now.plus(self.scenario.ahead)];
         for (old, new) in &changes {
             let claimed = |row: &Row| {
                 let record = row.publish()?;
@@ -413,11 +435,10 @@ impl World {
             };
             let fresh = claimed(new).is_some() && old.as_ref().and_then(claimed) != claimed(new);
             if fresh {
-                let rows = before.rows.values().map(|stored| &stored.row);
-                watch::breaker(rows, &new.delivery_id(), policy)?;
+                watch::breaker(&rows(&self.remote.tree), &new.delivery_id(), policy)?;
+                watch::paced(&rows(&before), new, self.channel().rules.interval)?;
             }
-            self.watch
-                .landed(run, old.as_ref(), new, policy, self.now)?;
+            self.watch.landed(run, old.as_ref(), new, policy, clocks)?;
         }
         Ok(report)
     }
@@ -449,7 +470,11 @@ impl World {
                 if !self.remote.late.contains(&commit) {
                     self.remote.late.push(commit.clone());
                 }
-                Event::Pushed(PushReport::Unknown { commit, reason })
+                Event::Pushed(if on(Mutant::UnknownIsLanded) {
+                    self.remote.claims_to_have_landed(&commit)
+                } else {
+                    PushReport::Unknown { commit, reason }
+                })
             }
         };
         self.step(machine, event)
@@ -519,8 +544,14 @@ impl World {
                 self.service.drop_request(request);
             }
             Outcome::Refused { .. } | Outcome::NotSent { .. } => {
+                let stored = self
+                    .service
+                    .find(request)
+                    .is_some_and(|request| request.stored.is_some());
+                if !stored {
+                    self.watch.no_effect(&claims);
+                }
                 self.service.drop_request(request);
-                self.watch.no_effect(&claims);
             }
             Outcome::InDoubt { .. } => self.service.leave(request, Client::Gone),
         }
@@ -562,6 +593,11 @@ impl World {
             (Fault::ServerError, _) => self.sent(machine, Outcome::InDoubt { reason }),
             (Fault::NotSent, _) => self.sent(machine, Outcome::NotSent { reason }),
             (Fault::Refused, _) => self.sent(machine, refused(Refusal::Permanent)),
+            (Fault::RateLimitedStored, Work::Send { request, .. }) => {
+                let now = self.now;
+                drop(self.service.store(request, now, now));
+                self.service_fails(machine, Fault::RateLimited)
+            }
             (Fault::RateLimited, _) => {
                 self.service.limited_until = Some(self.now.plus(LIMITED_FOR));
                 let wait = Some(Wait::For(LIMITED_FOR));
@@ -613,10 +649,28 @@ impl World {
         }
     }
 
+    /// A connection that repeats what was not answered: the service gets it twice.
+    fn repeat_request(&mut self, machine: usize) -> Checked {
+        let channel = self.channel().clone();
+        let Some(Work::Send { claims, .. }) = &at_work(&mut self.runs, machine).work else {
+            return Ok(());
+        };
+        let claims = claims.clone();
+        self.watch
+            .sends(&claims, &channel, &self.service, self.now, false)
+    }
+
     /// A run ended by itself: what it was told must not be lost.
     fn end(&mut self, machine: usize) -> Checked {
         let run = self.runs[machine].clone().expect("it ended");
         self.leave(machine);
+        let ending = run.core.ending(self.now.plus(self.ahead(machine)));
+        self.told = ending
+            .deliveries
+            .into_iter()
+            .filter(|delivery| delivery.standing == Standing::NeedsPerson)
+            .map(|delivery| delivery.id)
+            .collect();
         for (delivery, receipt) in &run.receipts {
             let knows = |row: &Row| {
                 let record = row.publish();
@@ -704,7 +758,8 @@ impl World {
                 .row(&id)
                 .and_then(Row::publish)
                 .map(|record| record.state);
-            if !matches!(state, Some(State::Done | State::Held | State::Failed)) {
+            let rests = matches!(state, Some(State::Done | State::Held | State::Failed));
+            if !rests && !self.told.contains(&id) {
                 return Err(forgotten(format!("{id} stays {state:?}")));
             }
         }
