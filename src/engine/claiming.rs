@@ -330,6 +330,9 @@ impl Core {
                     ));
                 }
                 Step::Absent => {
+                    if let Some(desk) = self.desks.get_mut(channel.name()) {
+                        desk.list_is_old = true;
+                    }
                     self.record(
                         id,
                         vec![delivery::Event::Absent {
@@ -666,20 +669,19 @@ impl Core {
         if !channel.rules.precheck || !channel.kind().traits().readable {
             return false;
         }
-        let Some(listed_at) = self
-            .desks
-            .get(channel.name())
-            .and_then(|desk| desk.listed_at)
-        else {
-            return true;
+        let Some(desk) = self.desks.get(channel.name()) else {
+            return false;
         };
+        if !desk.is_listed {
+            return true;
+        }
+        // Told by what happened, not by times: the attempt may be another run's, by another clock.
         channel.rules.policy == Policy::Verified
+            && desk.list_is_old
             && !on(Mutant::NotListedAgain)
             && due.iter().take(1).any(|(id, _)| {
                 let record = self.outbox.row(id).and_then(Row::publish);
-                record.is_some_and(|record| {
-                    record.attempt > 0 && record.settled_at.is_some_and(|at| at >= listed_at)
-                })
+                record.is_some_and(|record| record.attempt > 0)
             })
     }
 
@@ -694,6 +696,7 @@ impl Core {
             return;
         };
         desk.is_working = true;
+        desk.list_is_old = false;
         self.actions.push(Action::List(
             channel.name().clone(),
             oldest.minus(LIST_MARGIN),

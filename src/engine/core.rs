@@ -122,9 +122,9 @@ impl Core {
             Event::Opened { channel, opening } => self.opened(now, &channel, opening),
             Event::Listed {
                 channel,
-                began_at,
+                began_at: _,
                 listing,
-            } => self.listed(now, &channel, began_at, listing),
+            } => self.listed(now, &channel, listing),
             Event::Sent {
                 channel,
                 tokens,
@@ -149,7 +149,13 @@ impl Core {
         let read = read
             .map(|snapshot| *snapshot)
             .map_err(|failure| failure.reason);
+        let tip_before = self.outbox.snapshot().map(|snapshot| snapshot.tip.clone());
         let landed = self.outbox.was_read(now, read);
+        if tip_before != self.outbox.snapshot().map(|snapshot| snapshot.tip.clone()) {
+            for desk in self.desks.values_mut() {
+                desk.list_is_old = true;
+            }
+        }
         self.landed(now, landed);
         match failure {
             // Waiting for it is for nothing.

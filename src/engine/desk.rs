@@ -25,8 +25,10 @@ pub(super) struct Desk {
     pub(super) ready: Vec<PushedClaim>,
     /// Claims of this run, with what they are for. An answer may come after another run took over.
     pub(super) own: BTreeMap<Token, DeliveryId>,
-    /// When the list of recent posts was read last (when that read began).
-    pub(super) listed_at: Option<Timestamp>,
+    /// The list of recent posts was read in this run.
+    pub(super) is_listed: bool,
+    /// An attempt has failed since that list was asked for, or another run wrote to the ledger.
+    pub(super) list_is_old: bool,
     /// Deliveries of other runs that were looked for once in this run.
     pub(super) looked_for: BTreeSet<DeliveryId>,
     /// Nothing is tried before this: a rate limit, a failure to connect.
@@ -62,7 +64,8 @@ impl Desk {
             is_working: false,
             ready: Vec::new(),
             own: BTreeMap::new(),
-            listed_at: None,
+            is_listed: false,
+            list_is_old: false,
             looked_for: BTreeSet::new(),
             not_before: None,
             failures: 0,

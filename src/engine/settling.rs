@@ -97,13 +97,7 @@ impl Core {
     }
 
     /// Takes the account's recent posts: what is there already is adopted, not posted.
-    pub(super) fn listed(
-        &mut self,
-        now: Timestamp,
-        name: &ChannelName,
-        began_at: Timestamp,
-        listing: Listing,
-    ) {
+    pub(super) fn listed(&mut self, now: Timestamp, name: &ChannelName, listing: Listing) {
         let Some(desk) = self.desks.get_mut(name) else {
             return;
         };
@@ -120,7 +114,7 @@ impl Core {
                 return;
             }
         };
-        desk.listed_at = Some(began_at);
+        desk.is_listed = true;
         let Some(survey) = &self.survey else { return };
         let pending: Vec<_> = survey
             .deliveries
@@ -218,6 +212,7 @@ impl Core {
             return;
         };
         desk.is_working = false;
+        desk.list_is_old |= !matches!(outcome, Outcome::Accepted { .. });
         match outcome {
             Outcome::Accepted { .. } => {
                 desk.failures = 0;

@@ -217,7 +217,6 @@ impl<'a> Sink<'a> {
     }
 
     fn service(&mut self, service: &'a Service) {
-        self.time(service.limited_until);
         self.number(service.posts.len());
         for post in &service.posts {
             self.text(&post.url);
@@ -255,6 +254,7 @@ impl<'a> Sink<'a> {
     fn run(&mut self, run: &'a Run, world: &'a World) {
         self.time(run.wake);
         self.time(run.frozen_until);
+        self.time(run.paused_until);
         self.number(run.edits);
         self.number(run.receipts.len());
         for (delivery, receipt) in &run.receipts {
@@ -416,7 +416,8 @@ impl<'a> Sink<'a> {
             Phase::Open(_) => "open",
             Phase::Closed { .. } => "closed",
         });
-        self.flags([desk.is_working]);
+        self.flags([desk.is_working, desk.list_is_old]);
+        self.flags([desk.is_listed]);
         self.number(desk.ready.len());
         for pushed in &desk.ready {
             self.token(Some(&pushed.claim().token));
@@ -427,7 +428,7 @@ impl<'a> Sink<'a> {
             self.delivery(delivery);
             self.flags(watch.bits(token));
         }
-        for time in [desk.listed_at, desk.not_before, desk.asked_until] {
+        for time in [desk.not_before, desk.asked_until] {
             self.time(time);
         }
         self.number(desk.looked_for.len());

@@ -22,6 +22,8 @@ mod service;
 mod watch;
 mod world;
 
+use std::time::Duration;
+
 use crate::clock::{Clock as _, SystemClock};
 use crate::environment::Environment;
 
@@ -29,7 +31,7 @@ use self::scenario::{AT_LEAST_ONCE, AT_MOST_ONCE, KEYED, Scenario, UNREADABLE, V
 use self::search::{Found, explore};
 
 /// How many states of each world are explored in an ordinary test run, which takes seconds.
-const STATES_SHORT: usize = 6_000;
+const STATES_SHORT: usize = 4_000;
 
 /// `SAYONCE_EXPLORE=2000000 cargo test --release --lib -- explore --nocapture` looks at as many states of each world.
 fn states_wanted() -> Option<usize> {
@@ -114,4 +116,52 @@ fn at_most_once_where_nothing_can_be_read() {
 #[test]
 fn at_least_once() {
     check(&AT_LEAST_ONCE);
+}
+
+#[test]
+fn two_articles() {
+    check(&Scenario {
+        name: "two articles",
+        articles: 2,
+        machines: 1,
+        ..VERIFIED
+    });
+}
+
+#[test]
+fn stops_and_edits() {
+    check(&Scenario {
+        name: "stops and edits",
+        stops: 1,
+        edits: 1,
+        ..VERIFIED
+    });
+}
+
+#[test]
+fn a_branch_that_is_reset() {
+    check(&Scenario {
+        name: "a reset branch",
+        rollbacks: 1,
+        ..VERIFIED
+    });
+}
+
+#[test]
+fn a_clock_that_is_far_ahead() {
+    check(&Scenario {
+        name: "a clock far ahead",
+        ahead: Duration::from_secs(100),
+        same_name: true,
+        ..VERIFIED
+    });
+}
+
+#[test]
+fn another_account() {
+    check(&Scenario {
+        name: "another account",
+        other_account: true,
+        ..VERIFIED
+    });
 }

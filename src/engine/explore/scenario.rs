@@ -86,6 +86,7 @@ const ALL: &[Fault] = &[
     Fault::NotSent,
     Fault::Refused,
     Fault::RateLimited,
+    Fault::RateLimitedStored,
     Fault::OpenFails,
     Fault::LookFails,
     Fault::LookLags,
@@ -177,7 +178,9 @@ impl Scenario {
     }
 
     pub(super) fn can(&self, fault: Fault) -> bool {
-        self.can_fail.contains(&fault)
+        // Where nothing may be sent twice, what a service calls a refusal is believed.
+        let promised = fault == Fault::RateLimitedStored && self.policy == Policy::AtMostOnce;
+        self.can_fail.contains(&fault) && !promised
     }
 
     /// The articles, after so many edits.

@@ -46,8 +46,6 @@ pub(super) struct Service {
     kind: Kind,
     pub(super) posts: Vec<Post>,
     pub(super) requests: Vec<Request>,
-    /// It asked to be left alone until then.
-    pub(super) limited_until: Option<Timestamp>,
     made: usize,
 }
 
@@ -57,7 +55,6 @@ impl Service {
             kind,
             posts: Vec::new(),
             requests: Vec::new(),
-            limited_until: None,
             made: 0,
         }
     }

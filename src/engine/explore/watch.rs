@@ -12,7 +12,6 @@ use crate::model::outcome::Remote;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 
-use super::service::Service;
 use super::world::World;
 
 /// A rule that was broken, and how.
@@ -59,6 +58,13 @@ pub(super) enum Rule {
     NothingForgotten,
     /// A run ends.
     RunEnds,
+}
+
+/// What keeps a run from sending.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bars {
+    pub(super) stopped: bool,
+    pub(super) paused_until: Option<Timestamp>,
 }
 
 /// Everything that the rules need to remember.
@@ -112,19 +118,18 @@ impl Watch {
         &mut self,
         claims: &[Claim],
         channel: &ChannelConfig,
-        service: &Service,
         now: Timestamp,
-        stopped: bool,
+        bars: Bars,
     ) -> Checked {
         let rules = &channel.rules;
-        require(!stopped, Rule::StopsSending, || {
+        require(!bars.stopped, Rule::StopsSending, || {
             "a request left after the stop".to_owned()
         })?;
         let most = channel.kind().traits().batch_max;
         require(claims.len() <= most, Rule::OneAtATime, || {
             format!("{} articles in one request", claims.len())
         })?;
-        let limited = service.limited_until.is_some_and(|until| now < until);
+        let limited = bars.paused_until.is_some_and(|until| now < until);
         require(!limited, Rule::LeftAlone, || {
             "a request left though the service asked for a pause".to_owned()
         })?;
@@ -305,8 +310,10 @@ pub(super) fn check(world: &World) -> Checked {
         require(true_done, Rule::TrueDone, || {
             "done without a post".to_owned()
         })?;
-        let true_failed =
-            record.state != State::Failed || world.service.count(&row.canonical_url) == 0;
+        // A person who lets it be sent again says that it is not there.
+        let true_failed = record.state != State::Failed
+            || world.watch.released > 0
+            || world.service.count(&row.canonical_url) == 0;
         require(true_failed, Rule::TrueFailed, || {
             "failed with a post".to_owned()
         })?;

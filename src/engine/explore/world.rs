@@ -26,7 +26,7 @@ use super::choice::{Choice, Left};
 use super::remote::{Remote, Tree};
 use super::scenario::{Fault, Scenario};
 use super::service::{Client, Service};
-use super::watch::{self, Checked, Rule, Violation, Watch};
+use super::watch::{self, Bars, Checked, Rule, Violation, Watch};
 
 /// How long the service keeps a client off.
 const LIMITED_FOR: Duration = Duration::from_secs(40);
@@ -71,6 +71,8 @@ pub(super) struct Run {
     pub(super) work: Option<Work>,
     pub(super) wake: Option<Timestamp>,
     pub(super) frozen_until: Option<Timestamp>,
+    /// The service asked this run for a pause until then.
+    pub(super) paused_until: Option<Timestamp>,
     pub(super) edits: usize,
     pub(super) receipts: Vec<(DeliveryId, Receipt)>,
     account: Account,
@@ -263,6 +265,7 @@ impl World {
             work: None,
             wake: None,
             frozen_until: None,
+            paused_until: None,
             edits: self.edits,
             receipts: Vec::new(),
             account: Account::new(format!("https://social.example/@{account}")),
@@ -379,11 +382,13 @@ impl World {
             },
             Action::Send(_, claims) => {
                 let claims: Vec<_> = claims.iter().map(|pushed| pushed.claim().clone()).collect();
-                let stopped = run.core.is_stopping();
+                let bars = Bars {
+                    stopped: run.core.is_stopping(),
+                    paused_until: run.paused_until,
+                };
                 let stands = run.frozen_until;
                 let at = stands.map_or(now, |until| now.max(until));
-                self.watch
-                    .sends(&claims, &channel, &self.service, at, stopped)?;
+                self.watch.sends(&claims, &channel, at, bars)?;
                 let until = now.plus(channel.rules.timeout);
                 let request = self
                     .service
@@ -599,7 +604,7 @@ impl World {
                 self.service_fails(machine, Fault::RateLimited)
             }
             (Fault::RateLimited, _) => {
-                self.service.limited_until = Some(self.now.plus(LIMITED_FOR));
+                run.paused_until = Some(self.now.plus(LIMITED_FOR));
                 let wait = Some(Wait::For(LIMITED_FOR));
                 self.sent(machine, refused(Refusal::RateLimited(wait)))
             }
@@ -657,7 +662,7 @@ impl World {
         };
         let claims = claims.clone();
         self.watch
-            .sends(&claims, &channel, &self.service, self.now, false)
+            .sends(&claims, &channel, self.now, Bars::default())
     }
 
     /// A run ended by itself: what it was told must not be lost.
