@@ -518,7 +518,11 @@ impl Outbox {
         if let Committer::Checking(shipment) = before {
             self.check(now, shipment, &mut landed);
         }
-        self.rebase(&mut landed);
+        // While the same commit goes again, the tip is the one that it was built on, and what was decided since
+        // builds on its rows.
+        if self.shipment().is_none() {
+            self.rebase(&mut landed);
+        }
         landed
     }
 
@@ -637,7 +641,8 @@ impl Outbox {
             let record = stored.row.publish()?;
             let token = record.token()?;
             let ours = record.state == delivery::State::InFlight && self.abandoned.contains(token);
-            (ours && !self.entries.contains_key(id)).then(|| (id.clone(), token.clone()))
+            let given_back = self.entries.contains_key(id) || self.is_shipped(id);
+            (ours && !given_back).then(|| (id.clone(), token.clone()))
         })
         .collect()
     }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{BLUESKY, FOUR, HOUR, MASTODON, SEARCH, only_record, site, told, warnings, world};
+use super::{
+    BLUESKY, DEVTO, FOUR, HOUR, MASTODON, SEARCH, only_record, site, told, warnings, world,
+};
 use crate::simulation::{Fault, PushFault, World};
 
 /// More pushes than any run makes.
@@ -180,6 +182,58 @@ fn one_ledger_has_one_lineage() {
         lineages.dedup();
         assert_eq!(lineages.len(), 1, "{lineages:?}");
     }
+}
+
+/// A claim that was given up is on the remote all the same, and the push that gives it back is lost at first.
+#[test]
+fn a_claim_that_lands_after_it_was_given_up_is_given_back_once() {
+    let mut world = world(&[MASTODON], 2);
+    // So that the first outcome and the second claim share a push: for an outcome the remote is waited for longer.
+    world.limits.push_gap = Duration::from_secs(3);
+    let faults = &mut world.remote.faults;
+    faults.insert(2, PushFault::Late(Duration::from_millis(66_500)));
+    faults.extend([3, 4, 5, 6, 8].map(|push| (push, PushFault::LostPush)));
+    let mut run = world.start();
+    let ending = world.finish(&mut run);
+    assert_eq!(
+        told(&ending),
+        [
+            "exit 0",
+            "a1 on mastodon: done: response",
+            "a2 on mastodon: done: response"
+        ]
+    );
+    assert_eq!(
+        warnings(&run),
+        ["the ledger could not be pushed; claims were given up unsent"]
+    );
+    world.assert_exactly_once();
+}
+
+/// A dead run's claims are in doubt; that is pushed with one receipt, lost at first, while the other one is found.
+#[test]
+fn a_receipt_that_is_found_while_a_push_is_tried_again_builds_on_it() {
+    let mut world = world(&[MASTODON, DEVTO], 1);
+    let run = world.start();
+    world.kill_when(run, |world, _| world.writes() == 2);
+    world.now = world.now.plus(HOUR);
+    let next = world.remote.pushes + 1;
+    world.remote.faults.insert(next, PushFault::LostPush);
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 0",
+            "a1 on mastodon: done: read_back",
+            "a1 on devto: done: read_back"
+        ]
+    );
+    let doubted: Vec<_> = world
+        .remote
+        .rows()
+        .filter_map(|row| row.publish())
+        .map(|record| record.frozen)
+        .collect();
+    assert_eq!(doubted, [true, true]);
 }
 
 #[test]
