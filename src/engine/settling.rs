@@ -469,7 +469,7 @@ impl Core {
             finding: said,
             again_at: None,
         });
-        if in_doubt {
+        if in_doubt && self.tells_time_for(id) {
             // Not worth a push of its own: a run that dies here only looks again.
             let event = delivery::Event::Looked(LookupRecord {
                 at: began_at,

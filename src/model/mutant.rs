@@ -18,6 +18,8 @@ pub(crate) enum Mutant {
     TakenOverEarly,
     /// A machine whose clock is far off takes over all the same.
     SkewIgnored,
+    /// A machine whose clock is far off dates its lookups of another run's claim.
+    MisdatedLookupCounts,
     /// A run does not tell its own claims from another's.
     OwnIsForeign,
     /// *Absent* counts before the quiet point.

@@ -440,8 +440,8 @@ impl<'a> Sink<'a> {
 
     fn watch(&mut self, watch: &'a Watch) {
         self.number(watch.released);
-        for effects in watch.effects.values() {
-            self.number(*effects);
+        for count in watch.effects.values().chain(watch.attempts.values()) {
+            self.number(*count);
         }
         for text in watch.sent_as.values() {
             self.word(Some(text.as_str()));

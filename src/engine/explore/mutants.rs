@@ -205,6 +205,15 @@ fn cases() -> Vec<Case> {
             Rule::LegalMove,
         ),
         case(
+            Mutant::MisdatedLookupCounts,
+            "a machine whose clock is far ahead says when it did not find it",
+            Scenario {
+                ahead: Duration::from_secs(100),
+                ..fails(&killed, 1, &[Fault::Unanswered])
+            },
+            Rule::LegalMove,
+        ),
+        case(
             Mutant::QuarantineLeftOut,
             "the quiet point leaves out `quarantine`",
             Scenario {

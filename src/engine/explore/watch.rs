@@ -72,11 +72,16 @@ pub(super) struct Bars {
 pub(super) struct Watch {
     shown: BTreeSet<Token>,
     sent: BTreeSet<Token>,
-    makers: BTreeMap<Token, usize>,
+    /// Whose claims they are, and how far the clock was ahead by which they bear their times.
+    makers: BTreeMap<Token, (usize, Duration)>,
     texts: BTreeMap<IdempotencyKey, Fingerprint>,
     /// Requests that may have had an effect.
     pub(super) effects: BTreeMap<DeliveryId, usize>,
+    /// Requests that count against `max_attempts`.
+    pub(super) attempts: BTreeMap<DeliveryId, usize>,
     pub(super) released: usize,
+    /// The article was edited: what was refused may be due again.
+    pub(super) edited: bool,
     /// What was sent last of each delivery.
     pub(super) sent_as: BTreeMap<DeliveryId, Fingerprint>,
     /// Lookups since the last claim that did not find it, by the moment at which they began.
@@ -107,9 +112,16 @@ impl Watch {
     }
 
     /// A run made these claims: they are in a commit of its.
-    pub(super) fn made(&mut self, run: usize, rows: &[&Row]) {
+    pub(super) fn made(&mut self, run: usize, ahead: Duration, rows: &[&Row]) {
         for token in rows.iter().filter_map(|row| row.publish()?.token()) {
-            self.makers.entry(token.clone()).or_insert(run);
+            self.makers.entry(token.clone()).or_insert((run, ahead));
+        }
+    }
+
+    /// A run brings what an earlier one on its machine could not push: it speaks for that one.
+    pub(super) fn brings(&mut self, run: usize, ahead: Duration, journal: &[Row]) {
+        for token in journal.iter().filter_map(|row| row.publish()?.token()) {
+            self.makers.insert(token.clone(), (run, ahead));
         }
     }
 
@@ -160,9 +172,11 @@ impl Watch {
                 "what may have been sent was sent otherwise".to_owned()
             })?;
             *effects += 1;
+            let attempts = self.attempts.entry(delivery_of(claim)).or_default();
+            *attempts += 1;
             let most = usize::try_from(rules.max_attempts).unwrap_or(usize::MAX);
-            require(*effects <= most + self.released, Rule::FewAttempts, || {
-                format!("{effects} requests")
+            require(*attempts <= most + self.released, Rule::FewAttempts, || {
+                format!("{attempts} requests")
             })?;
             let by_itself = rules.policy != Policy::AtMostOnce && rules.gate != Gate::Confirm;
             let once = by_itself || *effects <= 1 + self.released;
@@ -171,6 +185,13 @@ impl Watch {
             })?;
         }
         Ok(())
+    }
+
+    /// A request is said not to have been sent, or to have come too soon.
+    pub(super) fn uncounted(&mut self, claims: &[Claim]) {
+        for claim in claims {
+            *self.attempts.entry(delivery_of(claim)).or_default() -= 1;
+        }
     }
 
     /// It is known of a request that it had no effect.
@@ -239,8 +260,9 @@ impl Watch {
         )?;
         let resting = matches!(old.state, State::Failed | State::Held | State::Skipped);
         let by_receipt = new.state == State::Done;
+        let revised = self.edited && old.state == State::Failed && !old.frozen;
         legal(
-            !resting || by_receipt || old.state == new.state || run == 0,
+            !resting || by_receipt || revised || old.state == new.state || run == 0,
             "only a person may",
         )?;
         legal(new.attempt >= old.attempt, "the attempt falls")?;
@@ -256,8 +278,11 @@ impl Watch {
         let Some(claim) = &old.claim else {
             return Ok(());
         };
-        let foreign = self.makers.get(&claim.token) != Some(&run);
-        let quiet = now > claim.quiet_until;
+        let maker = self.makers.get(&claim.token);
+        let foreign = maker.is_none_or(|(maker, _)| *maker != run);
+        let ahead = maker.map_or(Duration::ZERO, |(_, ahead)| *ahead);
+        let quiet_until = claim.quiet_until.minus(ahead);
+        let quiet = now > quiet_until;
         legal(
             old.state != State::InFlight || !foreign || by_receipt || quiet,
             "another run's claim, before its quiet point",
@@ -266,10 +291,11 @@ impl Watch {
         let given_up = new.state == State::Retry || !same;
         if policy == Policy::Verified && doubtful && given_up && run != 0 {
             let late = self.absent.get(id).into_iter().flatten();
-            let late: Vec<_> = late.filter(|at| **at > claim.quiet_until).collect();
+            let late: Vec<_> = late.filter(|at| **at > quiet_until).collect();
             let apart = late
-                .first()
-                .zip(late.last())
+                .iter()
+                .min()
+                .zip(late.iter().max())
                 .is_some_and(|(first, last)| last.since(**first) >= ABSENT_APART);
             legal(
                 apart,

@@ -203,6 +203,7 @@ impl World {
             Choice::Edit => {
                 self.left.edits -= 1;
                 self.edits += 1;
+                self.watch.edited = true;
             }
             Choice::RollBack => {
                 self.left.rollbacks -= 1;
@@ -256,6 +257,8 @@ impl World {
             journal: self.disks[machine].clone(),
             config: (*self.config).clone(),
         };
+        let ahead = self.ahead(machine);
+        self.watch.brings(self.started, ahead, &self.disks[machine]);
         let someone_else = self.scenario.other_account && self.started > 1;
         let account = if someone_else { "another" } else { "blog" };
         self.runs[machine] = Some(Arc::new(Run {
@@ -409,9 +412,10 @@ impl World {
     }
 
     fn push(&mut self, machine: usize, batch: &Batch) -> Option<Event> {
+        let ahead = self.ahead(machine);
         let run = at_work(&mut self.runs, machine);
         let rows: Vec<_> = batch.changes.iter().map(|change| &change.row).collect();
-        self.watch.made(run.number, &rows);
+        self.watch.made(run.number, ahead, &rows);
         let id = self.remote.build(batch, run.number);
         if on(Mutant::SentBeforeThePush) {
             self.remote.late.push(id.clone());
@@ -556,6 +560,10 @@ impl World {
                 if !stored {
                     self.watch.no_effect(&claims);
                 }
+                let permanent = Refusal::Permanent;
+                if !matches!(&outcome, Outcome::Refused { refusal, .. } if *refusal == permanent) {
+                    self.watch.uncounted(&claims);
+                }
                 self.service.drop_request(request);
             }
             Outcome::InDoubt { .. } => self.service.leave(request, Client::Gone),
@@ -676,7 +684,8 @@ impl World {
             .filter(|delivery| delivery.standing == Standing::NeedsPerson)
             .map(|delivery| delivery.id)
             .collect();
-        for (delivery, receipt) in &run.receipts {
+        let was_reset = self.left.rollbacks < self.scenario.rollbacks;
+        for (delivery, receipt) in run.receipts.iter().filter(|_| !was_reset) {
             let knows = |row: &Row| {
                 let record = row.publish();
                 row.delivery_id() == *delivery
