@@ -16,6 +16,7 @@ mod choice;
 mod digest;
 mod mutants;
 mod remote;
+mod rest;
 mod scenario;
 mod search;
 mod service;
