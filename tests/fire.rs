@@ -9,6 +9,7 @@
 //! | `SAYONCE_ROUNDS=300` | as many rounds of kills at random moments |
 //! | `SAYONCE_CANCELS=60` | as many signals at random moments |
 //! | `SAYONCE_SEED=7` | the random moments of an earlier run |
+//! | `SAYONCE_KEEP=DIR` | keeps the rehearsals in which something went wrong |
 //! | `SAYONCE_REQUIRE=1` | what this machine lacks (strace, the right to mount) is a failure, not a skipped test |
 
 mod cancels;

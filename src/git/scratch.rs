@@ -29,6 +29,9 @@ pub struct Logged {
     pub subject: String,
 }
 
+/// How git is told that its directory is elsewhere.
+const LINK: &[u8] = b"gitdir: remote.git\n";
+
 /// Makes `DIR/remote.git` with one root commit that holds `files`, and a clone of it in `DIR/work`; what is there
 /// already is used as it is. `git -C DIR log` reads the remote's history. Returns the clone.
 pub fn clone_in(
@@ -47,41 +50,48 @@ pub fn clone_in(
             source,
         }
     };
-    // Each step may be the one at which an earlier rehearsal was killed.
-    let mut options = RepositoryInitOptions::new();
-    options.bare(true).initial_head(branch);
-    let repository = Repository::init_opts(&remote, &options).map_err(failed("make", &remote))?;
-    if repository
-        .refname_to_id(&format!("refs/heads/{branch}"))
-        .is_err()
-    {
-        root_commit(&repository, branch, files, at).map_err(failed("fill", &remote))?;
+    if !remote.join("HEAD").exists() {
+        make(&remote, |part| {
+            let mut options = RepositoryInitOptions::new();
+            options.bare(true).initial_head(branch);
+            root_commit(&Repository::init_opts(part, &options)?, branch, files, at)
+        })
+        .map_err(failed("make", &remote))?;
     }
     // So that git finds the ledger's history from the directory itself.
     let link = directory.join(".git");
-    if !link.exists() {
-        std::fs::write(&link, "gitdir: remote.git\n").map_err(|error| ScratchError {
+    if std::fs::read(&link).ok().as_deref() != Some(LINK) {
+        std::fs::write(&link, LINK).map_err(|error| ScratchError {
             action: "link",
             path: link.display().to_string(),
             source: git2::Error::from_str(&error.to_string()),
         })?;
     }
     if !work.join(".git").exists() {
-        clone(&remote, branch, &work).map_err(failed("clone", &remote))?;
+        let from = remote.display().to_string();
+        make(&work, |part| {
+            RepoBuilder::new()
+                .branch(branch)
+                .clone(&from, part)
+                .map(drop)
+        })
+        .map_err(failed("clone", &remote))?;
     }
     Ok(work)
 }
 
-/// A clone is there whole or not at all.
-fn clone(remote: &Path, branch: &str, work: &Path) -> Result<(), git2::Error> {
-    let part = work.with_extension("part");
+/// Makes a repository aside and moves it to its place: a kill leaves it whole or not at all.
+fn make(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), git2::Error>,
+) -> Result<(), git2::Error> {
+    let part = path.with_extension("part");
     let disk = |error: std::io::Error| git2::Error::from_str(&error.to_string());
     if part.exists() {
         std::fs::remove_dir_all(&part).map_err(disk)?;
     }
-    let from = remote.display().to_string();
-    drop(RepoBuilder::new().branch(branch).clone(&from, &part)?);
-    std::fs::rename(&part, work).map_err(disk)
+    fill(&part)?;
+    std::fs::rename(&part, path).map_err(disk)
 }
 
 fn root_commit(
@@ -155,11 +165,13 @@ mod tests {
             let repository = Repository::open(&work).unwrap();
             assert!(repository.refname_to_id("refs/remotes/origin/main").is_ok());
             assert!(work.join("ledger/ledger.json").exists());
-            assert!(!here.path().join("work.part").exists());
+            for part in ["remote.part", "work.part"] {
+                assert!(!here.path().join(part).exists());
+            }
         };
         check(&|_nothing| {});
-        check(&|here| std::fs::create_dir_all(here.join("remote.git/objects")).unwrap());
-        check(&|here| drop(Repository::init_bare(here.join("remote.git")).unwrap()));
+        check(&|here| drop(Repository::init_bare(here.join("remote.part")).unwrap()));
+        check(&|here| std::fs::create_dir_all(here.join("remote.part/refs/main.lock")).unwrap());
         check(&|here| drop(Repository::init(here.join("work.part")).unwrap()));
     }
 }

@@ -8,7 +8,7 @@ use sayonce::clock::{Clock as _, SystemClock};
 use super::checker::{Moment, check};
 use super::evidence::{NOTE_TIMES, of_site};
 use super::rounds::{Dice, seed};
-use super::stage::{POLICIES, asked_for, side_by_side};
+use super::stage::{POLICIES, asked_for, report, side_by_side};
 use crate::cli::site::{Plan, Site};
 
 /// The job runner kills at 10 s.
@@ -92,9 +92,11 @@ fn a_signal_at_any_moment_ends_the_run_in_time_and_sends_nothing_more() {
     let broken = Mutex::new(Vec::new());
     side_by_side(0..rounds, HANDS, |number| {
         let dice = Dice::new(seed.wrapping_add(u64::try_from(number).unwrap()));
-        let wrong = round(number, dice).into_iter();
-        let wrong = wrong.map(|what| format!("seed {seed}, round {number}: {what}"));
-        broken.lock().unwrap().extend(wrong);
+        report(
+            &format!("seed {seed}, round {number}"),
+            round(number, dice),
+            &broken,
+        );
     });
     println!("{rounds} signals in {} s", clock.elapsed().as_secs());
     assert_eq!(broken.into_inner().unwrap(), Vec::<String>::new());

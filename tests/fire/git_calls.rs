@@ -11,7 +11,7 @@ use sayonce::environment::Environment;
 
 use super::checker::Moment;
 use super::stage::{
-    FAST, Next, POLICIES, Stage, Start, asked, side_by_side, skip, write_executable,
+    FAST, Next, POLICIES, Stage, Start, asked, report, side_by_side, skip, write_executable,
 };
 use crate::cli::program::Program;
 
@@ -147,17 +147,8 @@ impl<'a> Fire<'a> {
             Came::NotStruck | Came::NotReached => wrong.extend(kept.check(Moment::AtRest)),
         }
         let said = std::fs::read_to_string(notes.join("reached")).unwrap_or_default();
-        for what in &wrong {
-            println!("{name}: {what}");
-        }
-        let mut broken = self.broken.lock().unwrap();
-        broken.extend(
-            wrong
-                .into_iter()
-                .map(|what| format!("{name} ({}): {what}", said.trim())),
-        );
-        drop(broken);
-        kept.remove();
+        kept.remove(&wrong);
+        report(&format!("{name} ({})", said.trim()), wrong, &self.broken);
         came
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use sayonce::clock::{Clock as _, SystemClock};
 
 use super::checker::Moment;
-use super::stage::{FAST, Kept, Next, POLICIES, Stage, Start, asked, asked_for, side_by_side};
+use super::stage::{
+    FAST, Kept, Next, POLICIES, Stage, Start, asked, asked_for, report, side_by_side,
+};
 
 /// Runs of one rehearsal that are killed at most; then it may end.
 const KILLS_MAX: usize = 6;
@@ -99,14 +101,8 @@ fn kills_at_random_moments_neither_lose_nor_repeat() {
         let kept = stage.kept(&format!("round-{number}"), start);
         let (kills, wrong) = round(&kept, dice);
         *killed.lock().unwrap() += kills;
-        for what in &wrong {
-            println!("seed {seed}, round {number}: {what}");
-        }
-        let wrong = wrong
-            .into_iter()
-            .map(|what| format!("seed {seed}, round {number}: {what}"));
-        broken.lock().unwrap().extend(wrong);
-        kept.remove();
+        kept.remove(&wrong);
+        report(&format!("seed {seed}, round {number}"), wrong, &broken);
     });
     let killed = killed.into_inner().unwrap();
     println!(

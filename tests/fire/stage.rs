@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use sayonce::clock::{Clock as _, SystemClock};
@@ -62,7 +63,7 @@ pub(crate) struct Kept<'a> {
 /// What a run starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// An empty directory.
+    /// Nothing at all: the repositories are made, and the remote notes no pushes.
     Nothing,
     /// A repository with a clone, and no row in it.
     Clone,
@@ -115,6 +116,12 @@ impl Stage {
         let template = stage.nothing("template");
         let ran = template.run();
         assert_eq!(ran.code(), Some(0), "{ran:?}");
+        // Each copy opens ports of its own: dev.to's account carries its port.
+        std::fs::remove_dir_all(template.directory.join("services")).unwrap();
+        write_executable(
+            &template.directory.join("remote.git/hooks/post-receive"),
+            evidence::NOTE_LENGTHS,
+        );
         stage.write_articles(articles);
         stage
     }
@@ -146,13 +153,9 @@ impl Stage {
     }
 
     fn nothing(&self, name: &str) -> Kept<'_> {
-        let directory = self.path(name);
-        let hooks = directory.join("remote.git/hooks");
-        std::fs::create_dir_all(&hooks).unwrap();
-        write_executable(&hooks.join("post-receive"), evidence::NOTE_LENGTHS);
         Kept {
             stage: self,
-            directory,
+            directory: self.path(name),
             remote_was_killed: false,
         }
     }
@@ -249,6 +252,9 @@ impl Kept<'_> {
             self.let_time_pass();
             ran = self.run();
         }
+        if self.has_moved() {
+            return broken;
+        }
         // 5: the channel that never sends twice asks a person.
         if ![Some(0), Some(5)].contains(&ran.code()) || work_remains(&ran) {
             broken.push(format!(
@@ -258,6 +264,19 @@ impl Kept<'_> {
         }
         broken.extend(self.check(Moment::AtRest));
         broken
+    }
+
+    /// Whether another program took dev.to's port between two runs: its account is another then, and what was begun
+    /// under the first is rightly left alone.
+    fn has_moved(&self) -> bool {
+        let text = std::fs::read_to_string(self.directory.join("services/devto.jsonl"));
+        let ports: BTreeSet<u64> = text
+            .unwrap_or_default()
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .filter_map(|line| line["port"].as_u64())
+            .collect();
+        ports.len() > 1
     }
 
     pub(crate) fn evidence(&self) -> Evidence {
@@ -298,7 +317,9 @@ impl Kept<'_> {
     /// Waits until no program works in this directory: a push outlives the run that started it.
     pub(crate) fn wait_for_orphans(&self) {
         let clock = SystemClock::new();
-        let here = self.directory.canonicalize().unwrap();
+        let Ok(here) = self.directory.canonicalize() else {
+            return;
+        };
         while works_in(&here) {
             assert!(
                 clock.elapsed() < ORPHAN_LIMIT,
@@ -309,9 +330,15 @@ impl Kept<'_> {
         }
     }
 
-    pub(crate) fn remove(self) {
+    /// Makes room. What came out wrong is kept where the environment says.
+    pub(crate) fn remove(self, wrong: &[String]) {
         self.wait_for_orphans();
-        std::fs::remove_dir_all(&self.directory).unwrap();
+        if let Some(directory) = asked("SAYONCE_KEEP").filter(|_| !wrong.is_empty()) {
+            let name = self.directory.file_name().unwrap();
+            copy_directory(&self.directory, &Path::new(&directory).join(name));
+        }
+        // Not there: the kill came before.
+        drop(std::fs::remove_dir_all(&self.directory));
     }
 }
 
@@ -407,6 +434,14 @@ pub(crate) fn skip(why: &str) {
     println!("skipped: {why}");
 }
 
+/// Says at once what went wrong, and keeps it for the end.
+pub(crate) fn report(name: &str, wrong: Vec<String>, broken: &Mutex<Vec<String>>) {
+    for what in wrong {
+        println!("{name}: {what}");
+        broken.lock().unwrap().push(format!("{name}: {what}"));
+    }
+}
+
 /// Does every piece of work, a few side by side: most of the time is spent waiting.
 pub(crate) fn side_by_side<T: Send>(
     work: impl IntoIterator<Item = T>,
@@ -414,7 +449,7 @@ pub(crate) fn side_by_side<T: Send>(
     act: impl Fn(T) + Sync,
 ) {
     let queue: std::collections::VecDeque<T> = work.into_iter().collect();
-    let queue = std::sync::Mutex::new(queue);
+    let queue = Mutex::new(queue);
     std::thread::scope(|scope| {
         for _ in 0..hands {
             scope.spawn(|| {
