@@ -24,5 +24,5 @@ mod medium_local;
 mod moves;
 mod rounds;
 mod slow;
-mod stage;
+pub(crate) mod stage;
 mod syscalls;

@@ -1,6 +1,9 @@
 //! The integration tests, one module per part of the program.
 
 #[cfg(test)]
+#[cfg(unix)]
+mod action;
+#[cfg(test)]
 mod channel;
 #[cfg(test)]
 #[cfg(unix)]
