@@ -5,3 +5,4 @@
 mod install;
 mod linters;
 mod metadata;
+mod page;
