@@ -17,6 +17,7 @@ use crate::sandbox::FaultOrder;
 #[command(
     name = "sayonce",
     version,
+    long_version = env!("SAYONCE_LONG_VERSION"),
     max_term_width = 100,
     arg_required_else_help = true
 )]
@@ -38,7 +39,7 @@ pub enum Command {
     /// Show what would be sent, and for every other delivery why not
     ///
     /// Sends nothing, writes nothing, and needs no secrets. It reads the ledger as it was last fetched.
-    Plan(PlanArgs),
+    Plan(PlanCommandArgs),
     /// Announce what is due, and prove it
     Run(RunArgs),
     /// Rehearse the whole job against built-in stand-ins of the services
@@ -71,6 +72,108 @@ pub enum Command {
     /// Answer a ledger that was rewound, or that belongs to another repository
     #[command(subcommand)]
     Ledger(LedgerCommand),
+    /// Write the completion script of a shell to standard output
+    Completions(CompletionsArgs),
+    /// Write the manual pages of every command into a directory
+    Man(ManArgs),
+    /// Do what the GitHub Action's inputs say, which are in variables named `SAYONCE_INPUT_*`
+    #[command(hide = true)]
+    Action,
+}
+
+impl Command {
+    /// Returns the exit codes that count as failures, where the command takes them.
+    pub const fn fail_on(&self) -> Option<&Codes> {
+        match self {
+            Self::Run(arguments) => arguments.fail_on.as_ref(),
+            Self::Audit(arguments) => arguments.fail_on.as_ref(),
+            Self::Rehearse(arguments) => arguments.fail_on.as_ref(),
+            Self::Plan(_)
+            | Self::Status(_)
+            | Self::Baseline(_)
+            | Self::Approve(_)
+            | Self::Resolve(_)
+            | Self::Retry(_)
+            | Self::Again(_)
+            | Self::Skip(_)
+            | Self::Rename(_)
+            | Self::Ledger(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Action => None,
+        }
+    }
+
+    /// Returns the command's word.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Plan(_) => "plan",
+            Self::Run(_) => "run",
+            Self::Rehearse(_) => "rehearse",
+            Self::Status(_) => "status",
+            Self::Audit(_) => "audit",
+            Self::Baseline(_) => "baseline",
+            Self::Approve(_) => "approve",
+            Self::Resolve(_) => "resolve",
+            Self::Retry(_) => "retry",
+            Self::Again(_) => "again",
+            Self::Skip(_) => "skip",
+            Self::Rename(_) => "rename",
+            Self::Ledger(LedgerCommand::Accept) => "ledger accept",
+            Self::Ledger(LedgerCommand::Repair) => "ledger repair",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
+            Self::Action => "action",
+        }
+    }
+
+    /// Whether standard output is for programs.
+    pub fn prints_json(&self) -> bool {
+        let output = match self {
+            Self::Plan(arguments) => return arguments.format != PlanFormat::Text,
+            Self::Status(arguments) => &arguments.output,
+            Self::Run(arguments) => &arguments.output,
+            Self::Rehearse(arguments) => &arguments.output,
+            Self::Audit(arguments) => &arguments.output,
+            Self::Baseline(arguments) => &arguments.output,
+            Self::Approve(_)
+            | Self::Resolve(_)
+            | Self::Retry(_)
+            | Self::Again(_)
+            | Self::Skip(_)
+            | Self::Rename(_)
+            | Self::Ledger(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Action => return false,
+        };
+        output.format == Format::Json
+    }
+
+    /// Returns the selection of a command that takes `--item` and `--channel`.
+    pub const fn selection_mut(&mut self) -> Option<(&mut Vec<String>, &mut Vec<String>)> {
+        let output = match self {
+            Self::Plan(arguments) => {
+                return Some((&mut arguments.items, &mut arguments.channels));
+            }
+            Self::Status(arguments) => &mut arguments.output,
+            Self::Run(arguments) => &mut arguments.output,
+            Self::Rehearse(arguments) => &mut arguments.output,
+            Self::Audit(arguments) => &mut arguments.output,
+            Self::Baseline(arguments) => &mut arguments.output,
+            Self::Approve(_)
+            | Self::Resolve(_)
+            | Self::Retry(_)
+            | Self::Again(_)
+            | Self::Skip(_)
+            | Self::Rename(_)
+            | Self::Ledger(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Action => return None,
+        };
+        Some((&mut output.items, &mut output.channels))
+    }
 }
 
 /// The verbs of `ledger`.
@@ -82,7 +185,83 @@ pub enum LedgerCommand {
     Repair,
 }
 
-/// What `plan` and `status` take.
+/// What `plan` takes.
+#[derive(Debug, Args)]
+pub struct PlanCommandArgs {
+    /// Fetch the ledger from its remote first
+    #[arg(long)]
+    pub fetch: bool,
+    /// With `--format matrix`: one job for each of N parts of the articles, instead of one for each channel
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub shards: Option<u32>,
+    /// How to print the result
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = PlanFormat::Text,
+        help_heading = "Output and selection"
+    )]
+    pub format: PlanFormat,
+    /// Only this item: its id, its URL or its source file; can be given several times
+    #[arg(
+        long = "item",
+        value_name = "ID",
+        help_heading = "Output and selection"
+    )]
+    pub items: Vec<String>,
+    /// Only this channel; can be given several times
+    #[arg(
+        long = "channel",
+        value_name = "NAME",
+        help_heading = "Output and selection"
+    )]
+    pub channels: Vec<String>,
+}
+
+/// How to print a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    /// For people.
+    Text,
+    /// One JSON object.
+    Json,
+    /// The matrix of a job of GitHub Actions: what is due now, by channel or in shards.
+    Matrix,
+}
+
+impl PlanCommandArgs {
+    /// Returns the same as `status` would take it.
+    pub fn as_plan(&self) -> PlanArgs {
+        PlanArgs {
+            fetch: self.fetch,
+            output: OutputArgs {
+                format: match self.format {
+                    PlanFormat::Text => Format::Text,
+                    PlanFormat::Json | PlanFormat::Matrix => Format::Json,
+                },
+                items: self.items.clone(),
+                channels: self.channels.clone(),
+            },
+        }
+    }
+}
+
+/// What `completions` takes.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// What `man` takes.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where to write them; it is made if it is not there
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+}
+
+/// What `status` takes.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// Fetch the ledger from its remote first
@@ -105,6 +284,9 @@ pub struct AuditArgs {
     /// Take the ledger as it was last fetched
     #[arg(long, conflicts_with = "fetch")]
     pub offline: bool,
+    /// Fail only with these exit codes, such as `1-5`; the others become 0, with a warning
+    #[arg(long, value_name = "CODES", value_parser = codes)]
+    pub fail_on: Option<Codes>,
     /// What to show and how.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -122,7 +304,7 @@ pub struct RunArgs {
     /// Without a deadline: wait at most this long for the next thing to do
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30m")]
     pub max_wait: Duration,
-    /// Fail only with these exit codes, such as `1-5`; the others become 0
+    /// Fail only with these exit codes, such as `1-5`; the others become 0, with a warning
     #[arg(long, value_name = "CODES", value_parser = codes)]
     pub fail_on: Option<Codes>,
     /// What to show and how.
@@ -145,6 +327,9 @@ pub struct RehearseArgs {
     /// Keep the scratch repository and the stand-ins' state there, and continue from them
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// Fail only with these exit codes, such as `1-5`; the others become 0, with a warning
+    #[arg(long, value_name = "CODES", value_parser = codes)]
+    pub fail_on: Option<Codes>,
     /// What to show and how.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -246,11 +431,11 @@ pub enum Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Codes(pub BTreeSet<u8>);
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
 }
 
-fn codes(text: &str) -> Result<Codes, String> {
+pub(crate) fn codes(text: &str) -> Result<Codes, String> {
     let error = || format!("`{text}` is not a list of exit codes such as `1-5` or `1,3,4`");
     let mut codes = BTreeSet::new();
     for part in text

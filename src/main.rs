@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use sayonce::cli::Cli;
-use sayonce::commands::dispatch;
+use sayonce::commands::perform;
 use sayonce::environment::Environment;
 use sayonce::report::terminal::Terminal;
 
@@ -13,11 +13,5 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::of_process();
     let mut terminal = Terminal::new(chrono_tz::UTC);
-    match dispatch(cli, &environment, &mut terminal) {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            terminal.error_line(&failure.render());
-            failure.exit.into()
-        }
-    }
+    perform(cli, &environment, &mut terminal).into()
 }

@@ -1,5 +1,6 @@
 //! The program as people start it: the real binary, a real repository with a remote, and services on loopback.
 
+mod actions;
 mod audit;
 mod clones;
 mod floods;
@@ -7,7 +8,9 @@ mod homes;
 mod job;
 mod killed;
 mod ledger;
+mod matrix;
 mod options;
+mod packages;
 mod people;
 pub(crate) mod program;
 mod rehearsal;

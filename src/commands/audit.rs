@@ -21,6 +21,7 @@ use crate::plan::read_back::{ReadBack, gone, posted, posted_since, read_back};
 use crate::report::audit::{Looked, Report, json, text};
 use crate::report::terminal::Terminal;
 
+use super::digests;
 use super::plan::{Copy, View, view};
 use super::world::Place;
 
@@ -66,6 +67,10 @@ pub(super) fn audit(
         }
     };
     terminal.result(&text);
+    if terminal.is_in_job() {
+        let report = json(&report, view.ledger());
+        terminal.digest(&view.world.top, digests::of_audit(&view, &audit, report));
+    }
     Ok(audit.exit)
 }
 

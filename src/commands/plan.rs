@@ -2,20 +2,27 @@
 
 use std::sync::Arc;
 
-use crate::cli::{Format, OutputArgs, PlanArgs};
+use anyhow::anyhow;
+use serde_json::{Value, json};
+
+use crate::cli::{Format, OutputArgs, PlanArgs, PlanCommandArgs, PlanFormat};
 use crate::clock::{Clock, SystemClock};
+use crate::engine::ending::next_due;
 use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::{Snapshot, Store as _};
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
+use crate::plan::matrix::{by_channel, by_shard};
 use crate::plan::outlook::{Outlook, outlook};
 use crate::plan::survey::{Survey, survey};
+use crate::report::digest::{Digest, NextRun, Shown};
 use crate::report::terminal::Terminal;
 use crate::report::{human, json};
 
 use super::world::{Place, World};
+use super::{digests, schedule};
 
 /// What both verbs compute, and `audit` with them.
 pub(super) struct View {
@@ -42,15 +49,23 @@ pub(super) enum Copy {
 /// Shows what would be sent, and for every other delivery why not.
 pub(super) fn plan(
     place: &Place,
-    arguments: &PlanArgs,
+    command: &PlanCommandArgs,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    let view = planned(place, arguments, environment, terminal)?;
+    if command.shards.is_some() && command.format != PlanFormat::Matrix {
+        return Err(Failure::new(
+            Exit::Usage,
+            anyhow!("`--shards` is for `--format matrix`"),
+        ));
+    }
+    let view = planned(place, &command.as_plan(), environment, terminal)?;
     let out_of_scope = view.out_of_scope();
-    let text = match arguments.output.format {
-        Format::Json => view.json(json::Posts::Shown, &out_of_scope),
-        Format::Text => {
+    let matrix = view.matrix(command)?;
+    let text = match command.format {
+        PlanFormat::Json => view.json(json::Posts::Shown, &out_of_scope),
+        PlanFormat::Matrix => format!("{matrix}\n"),
+        PlanFormat::Text => {
             let titles = view.world.titles(Some(&view.snapshot));
             human::plan(
                 &view.deliveries,
@@ -61,6 +76,19 @@ pub(super) fn plan(
         }
     };
     terminal.result(&text);
+    let next_run = schedule::next_run(&view.world.top, environment, view.now);
+    if let NextRun::Nobody(sentence) = &next_run {
+        terminal.error_line(&format!("note: {sentence}"));
+    }
+    if terminal.is_in_job() {
+        let mut digest = view.digest(Shown::Unsettled, json::Posts::Shown, &out_of_scope);
+        let any = matrix["include"]
+            .as_array()
+            .is_some_and(|jobs| !jobs.is_empty());
+        digest.outputs = vec![("matrix", matrix.to_string()), ("any", any.to_string())];
+        digest.next_run = next_run;
+        terminal.digest(&view.world.top, digest);
+    }
     Ok(view.exit())
 }
 
@@ -86,6 +114,10 @@ pub(super) fn status(
         }
     };
     terminal.result(&text);
+    if terminal.is_in_job() {
+        let digest = view.digest(Shown::All, json::Posts::LeftOut, &out_of_scope);
+        terminal.digest(&view.world.top, digest);
+    }
     Ok(view.exit())
 }
 
@@ -129,6 +161,46 @@ impl View {
             },
             posts,
         )
+    }
+
+    /// Returns what a job is told of it.
+    fn digest(
+        &self,
+        shown: Shown,
+        posts: json::Posts,
+        out_of_scope: &[(String, String)],
+    ) -> Digest {
+        let site = digests::Site::of(&self.world);
+        let mut blank = site.blank(&self.deliveries);
+        blank.notices.extend(self.survey.notices.iter().cloned());
+        Digest {
+            titles: self.world.titles(Some(&self.snapshot)),
+            problems: problems(&self.world, &self.snapshot, &self.survey),
+            out_of_scope: out_of_scope.len(),
+            next_due: next_due(&self.deliveries, self.now),
+            shown,
+            exit: self.exit(),
+            report: self.json(posts, out_of_scope),
+            ..blank
+        }
+    }
+
+    /// Returns what is due now as the matrix of a job.
+    fn matrix(&self, command: &PlanCommandArgs) -> Result<Value, Failure> {
+        let output = command.as_plan().output;
+        let selection = self.world.selection(&output, &self.snapshot)?;
+        let entries = if let Some(shards) = command.shards {
+            let channels: Vec<_> = selection.channels.into_iter().collect();
+            by_shard(&self.deliveries, &channels, shards, self.now)
+        } else {
+            let items: Vec<_> = selection.items.into_iter().collect();
+            by_channel(&self.deliveries, &items, self.now)
+        };
+        let jobs: Vec<_> = entries
+            .into_iter()
+            .map(|entry| json!({ "channels": entry.channels, "items": entry.items }))
+            .collect();
+        Ok(json!({ "include": jobs }))
     }
 
     /// Says which ledger this was.

@@ -29,11 +29,13 @@ use crate::model::item::ItemId;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
 use crate::plan::outlook::Standing;
+use crate::report::digest::NextRun;
 use crate::report::json::{PostCount, RehearsalReport};
 use crate::report::terminal::Terminal;
 use crate::report::{human, json, rehearsal};
 use crate::sandbox::{Sandbox, SandboxOptions, SandboxPost, StandIn};
 
+use super::digests;
 use super::example;
 use super::run::{Job, tell_notices, tell_problems};
 use super::world::{Place, World, is_top, open_store};
@@ -87,6 +89,7 @@ pub(super) fn rehearse(
     let journal = crate::ledger::Store::read_journal(&mut store)?;
     let facts = SiteFacts::of(&world, stage.settled);
     let (titles, timezone) = (world.titles(None), world.config.site.timezone);
+    let site = digests::Site::of(&world);
     let job = Job {
         world,
         store,
@@ -123,6 +126,11 @@ pub(super) fn rehearse(
         }
     };
     terminal.result(&text);
+    if terminal.is_in_job() {
+        let report = json::run(&ending, taken, Some(counted.clone()));
+        let digest = site.of_run(&ending, Timestamp::EPOCH, NextRun::Unknown, report);
+        terminal.digest(&site.top, digest);
+    }
     if counted.duplicates > 0 {
         let found = human::number(counted.duplicates, "post stands twice", "posts stand twice");
         return Err(Failure::new(

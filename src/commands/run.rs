@@ -22,9 +22,12 @@ use crate::model::ids::ChannelName;
 use crate::model::notice::Notice;
 use crate::model::row::Row;
 use crate::plan::survey::Selection;
+use crate::report::digest::NextRun;
 use crate::report::terminal::Terminal;
 use crate::report::{human, json};
 
+use super::digests;
+use super::schedule;
 use super::world::{Fetcher, Place, World, deadline, run_id, seed};
 
 /// What the two pushes around a send may take, when a deadline is kept.
@@ -62,6 +65,7 @@ pub(super) fn run(
     let journal = store.read_journal()?;
     let timezone = world.config.site.timezone;
     let titles = world.titles(None);
+    let site = digests::Site::of(&world);
     let job = Job {
         world,
         store,
@@ -79,10 +83,16 @@ pub(super) fn run(
         Format::Text => human::ending(&ending, &titles, timezone, started),
     };
     terminal.result(&text);
-    match &arguments.fail_on {
-        Some(codes) if !codes.0.contains(&ending.exit.code()) => Ok(Exit::Proved),
-        Some(_) | None => Ok(ending.exit),
+    let next_run = schedule::next_run(&site.top, environment, started);
+    if let (Exit::WorkRemains, NextRun::Nobody(sentence)) = (ending.exit, &next_run) {
+        terminal.error_line(&format!("note: {sentence}"));
     }
+    if terminal.is_in_job() {
+        let report = json::run(&ending, taken, None);
+        let digest = site.of_run(&ending, started, next_run, report);
+        terminal.digest(&site.top, digest);
+    }
+    Ok(ending.exit)
 }
 
 /// A run that is ready to start; a rehearsal is one, too.

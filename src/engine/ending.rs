@@ -233,7 +233,8 @@ fn matters(name: &ChannelName, deliveries: &[Outlook], exit: Exit) -> bool {
         })
 }
 
-fn next_due(deliveries: &[Outlook], now: Timestamp) -> Option<(Timestamp, String)> {
+/// Returns when the next thing is due that a later run does by itself, and what.
+pub(crate) fn next_due(deliveries: &[Outlook], now: Timestamp) -> Option<(Timestamp, String)> {
     deliveries
         .iter()
         .filter(|delivery| delivery.weight() == Exit::WorkRemains)

@@ -3,6 +3,8 @@
 //! Invariant: results go to standard output, everything else to standard error; nothing here decides anything.
 
 pub mod audit;
+pub mod digest;
+pub mod github;
 pub mod human;
 pub mod json;
 pub mod notices;
