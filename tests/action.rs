@@ -3,6 +3,8 @@
 //! `act` runs the workflows where it is installed, and the linters lint them; `SAYONCE_REQUIRE=1` makes a missing one a failure.
 
 mod install;
+mod jobs;
 mod linters;
 mod metadata;
 mod page;
+mod runner;
