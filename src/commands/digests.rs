@@ -72,7 +72,7 @@ impl Site {
         }
     }
 
-    /// What a run or a rehearsal came to.
+    /// What a run came to.
     pub(super) fn of_run(
         &self,
         ending: &Ending,
@@ -91,6 +91,15 @@ impl Site {
             exit: ending.exit,
             report,
             ..self.blank(&ending.deliveries)
+        }
+    }
+
+    /// What a rehearsal came to: nothing is anywhere, and nothing is to be done.
+    pub(super) fn of_rehearsal(&self, ending: &Ending, report: String) -> Digest {
+        Digest {
+            began_at: None,
+            shown: Shown::Rehearsed,
+            ..self.of_run(ending, Timestamp::EPOCH, NextRun::Unknown, report)
         }
     }
 }

@@ -66,8 +66,9 @@ fn prepared(
         // Files for packages, also where a job makes them.
         return Ok(Some(cli));
     }
-    let token = hex(&world::seed()?).chars().take(32).collect();
-    if let Some(github) = GitHub::of(environment, token) {
+    let random = hex(&world::seed()?);
+    let (token, name) = random.split_at(random.len() / 2);
+    if let Some(github) = GitHub::of(environment, token.to_owned(), name.to_owned()) {
         terminal.enter(github);
     }
     let mut cli = cli;

@@ -29,7 +29,6 @@ use crate::model::item::ItemId;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
 use crate::plan::outlook::Standing;
-use crate::report::digest::NextRun;
 use crate::report::json::{PostCount, RehearsalReport};
 use crate::report::terminal::Terminal;
 use crate::report::{human, json, rehearsal};
@@ -128,7 +127,7 @@ pub(super) fn rehearse(
     terminal.result(&text);
     if terminal.is_in_job() {
         let report = json::run(&ending, taken, Some(counted.clone()));
-        let digest = site.of_run(&ending, Timestamp::EPOCH, NextRun::Unknown, report);
+        let digest = site.of_rehearsal(&ending, report);
         terminal.digest(&site.top, digest);
     }
     if counted.duplicates > 0 {

@@ -57,6 +57,8 @@ pub enum Shown {
     Unsettled,
     /// What is not settled, and what this run settled.
     ThisRun,
+    /// All, which no person need or can do anything about.
+    Rehearsed,
 }
 
 /// Who makes the next run.
@@ -115,18 +117,26 @@ impl Digest {
         items.into_iter().rev().flatten().collect()
     }
 
+    /// Returns the commands that free a delivery which waits for a person, without the program's name.
+    pub fn remedies(&self, delivery: &Outlook) -> Vec<String> {
+        match self.shown {
+            // The ledger knows nothing of it.
+            Shown::Rehearsed => Vec::new(),
+            Shown::All | Shown::Unsettled | Shown::ThisRun => remedies(delivery),
+        }
+    }
+
     fn is_shown(&self, delivery: &Outlook) -> bool {
         let is_settled = matches!(delivery.state, Some(State::Done | State::Skipped));
         match self.shown {
-            Shown::All => true,
+            Shown::All | Shown::Rehearsed => true,
             Shown::Unsettled => !is_settled,
             Shown::ThisRun => !is_settled || self.of_this_run(delivery),
         }
     }
 }
 
-/// Returns the commands that free a delivery which waits for a person, without the program's name.
-pub fn remedies(delivery: &Outlook) -> Vec<String> {
+fn remedies(delivery: &Outlook) -> Vec<String> {
     let which = [delivery.id.item.as_str(), delivery.id.channel.as_str()]
         .map(|word| shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into))
         .join(" ");

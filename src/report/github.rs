@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -30,6 +30,12 @@ use super::digest::Digest;
 const SUMMARY_BYTES_MAX: u64 = 1_024 * 1_024 - 4_096;
 /// An output is handed over in an environment variable at last, and those have limits.
 const DELIVERIES_BYTES_MAX: usize = 256 * 1_024;
+/// What a URL need not encode stays as it is, as other programs would write it.
+const IN_URLS: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 /// Lines of a result that are shown without a group around them.
 const LINES_UNGROUPED_MAX: usize = 40;
 
@@ -45,8 +51,11 @@ pub struct Masked {
 /// The job that this program runs in.
 #[derive(Clone, Debug)]
 pub struct GitHub {
-    /// Random letters that nothing that is printed can know.
+    /// Random letters that nothing that is printed can know. The runner takes them for a secret from then on, so
+    /// that they are in no output.
     token: String,
+    /// Other ones, for names of files.
+    name: String,
     summary: Option<PathBuf>,
     output: Option<PathBuf>,
     temporary: Option<PathBuf>,
@@ -73,11 +82,12 @@ pub struct Ended<'a> {
 }
 
 impl GitHub {
-    /// Returns the job, if the environment is one of GitHub Actions. `token` is random.
-    pub fn of(environment: &Environment, token: String) -> Option<Self> {
+    /// Returns the job, if the environment is one of GitHub Actions. `token` and `name` are random, and not the same.
+    pub fn of(environment: &Environment, token: String, name: String) -> Option<Self> {
         let path = |name: &str| environment.get(name).map(PathBuf::from);
         (environment.get("GITHUB_ACTIONS") == Some("true")).then(|| Self {
             token,
+            name,
             summary: path("GITHUB_STEP_SUMMARY"),
             output: path("GITHUB_OUTPUT"),
             temporary: path("RUNNER_TEMP"),
@@ -90,7 +100,7 @@ impl GitHub {
         let mut values = Vec::new();
         for Masked { secret, user } in secrets {
             let plain = secret.expose();
-            let encoded = utf8_percent_encode(plain, NON_ALPHANUMERIC).to_string();
+            let encoded = utf8_percent_encode(plain, IN_URLS).to_string();
             values.extend([plain.to_owned(), encoded, STANDARD.encode(plain)]);
             if let Some(user) = user {
                 values.push(STANDARD.encode(format!("{user}:{plain}")));
@@ -212,7 +222,7 @@ impl GitHub {
             return trouble;
         };
         // A random delimiter: no value can end itself and go on as another output.
-        let delimiter = format!("sayonce-{}", self.token);
+        let delimiter = format!("sayonce-{}", self.name);
         let lines: Vec<_> = outputs
             .iter()
             .map(|(name, value)| format!("{name}<<{delimiter}\n{value}\n{delimiter}\n"))
@@ -225,11 +235,8 @@ impl GitHub {
         let Some(directory) = &self.temporary else {
             return Ok(String::new());
         };
-        let path = directory.join(format!(
-            "sayonce-{}-{}.json",
-            ended.word.replace(' ', "-"),
-            self.token
-        ));
+        let word = ended.word.replace(' ', "-");
+        let path = directory.join(format!("sayonce-{word}-{}.json", self.name));
         let text = match (ended.digest, ended.failure) {
             (Some(digest), _) => digest.report.clone(),
             (None, Some(failure)) => {
@@ -332,9 +339,11 @@ mod tests {
 
     #[test]
     fn there_is_no_job_elsewhere() {
-        let token = || "0123".to_owned();
-        assert!(GitHub::of(&Environment::default(), token()).is_none());
-        assert!(GitHub::of(&Environment::of([("GITHUB_ACTIONS", "false")]), token()).is_none());
-        assert!(GitHub::of(&Environment::of([("GITHUB_ACTIONS", "true")]), token()).is_some());
+        let of = |environment: Environment| {
+            GitHub::of(&environment, "0123".to_owned(), "4567".to_owned())
+        };
+        assert!(of(Environment::default()).is_none());
+        assert!(of(Environment::of([("GITHUB_ACTIONS", "false")])).is_none());
+        assert!(of(Environment::of([("GITHUB_ACTIONS", "true")])).is_some());
     }
 }

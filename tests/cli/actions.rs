@@ -500,3 +500,51 @@ fn a_summary_that_is_full_already_stays_below_the_limit() {
         assert_eq!(added.is_empty(), expected.is_empty(), "{added}");
     }
 }
+
+#[test]
+fn a_rehearsal_asks_nobody_for_anything_and_has_no_addresses() {
+    let site = mastodon().articles(1).start();
+    let step = Step::of(&site).run(&[
+        "rehearse",
+        "--fault",
+        "mastodon:1=status=422",
+        "--fail-on",
+        "1-3",
+    ]);
+    step.ran.assert_code(0);
+    let commands = step.commands();
+    assert!(
+        commands.contains("::warning::ended with exit code 4, which counts as a success here"),
+        "{commands}"
+    );
+    assert!(!commands.contains("manual run"), "{commands}");
+    assert!(!step.summary.contains("manual run"), "{}", step.summary);
+    assert_eq!((step.output("failed"), step.output("urls")), ("1", "[]"));
+}
+
+#[test]
+fn a_run_that_is_cancelled_while_it_waits_has_told_everything() {
+    let site = mastodon()
+        .articles(2)
+        .every_channel("interval = \"10m\"")
+        .start();
+    let step = Step::of(&site);
+    let mut running = step.program(&site.path("site"), &["run"]).start();
+    running.until_it_says("waiting ");
+    running.signal("INT", &site.home());
+    let ran = running.end();
+    ran.assert_code(6);
+    let text = |name: &str| std::fs::read_to_string(site.path("runner").join(name)).unwrap();
+    let outputs = outputs(&text("output"));
+    assert_eq!(
+        (outputs["done"].as_str(), outputs["pending"].as_str()),
+        ("1", "1")
+    );
+    assert!(text("summary.md").starts_with("### sayonce run: work remains for the next run"));
+    assert!(
+        ran.stdout
+            .contains("::warning::1 delivery is left for the next run: "),
+        "{}",
+        ran.stdout
+    );
+}

@@ -6,7 +6,7 @@ use crate::config::ConfigError;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::plan::outlook::Outlook;
-use crate::report::digest::{NextRun, Shown, remedies};
+use crate::report::digest::{Digest, NextRun, Shown};
 use crate::report::notices::state_words;
 
 use super::command::{Annotation, Level};
@@ -59,7 +59,7 @@ impl GitHub {
                 all.push(Annotation {
                     level: bad,
                     place: file.map(|file| (self.in_workspace(ended.top, file), None)),
-                    message: about(delivery),
+                    message: about(delivery, digest),
                 });
             }
         }
@@ -137,13 +137,13 @@ pub(super) fn annotation(level: Level, message: String) -> Annotation {
     }
 }
 
-fn about(delivery: &Outlook) -> String {
+fn about(delivery: &Outlook, digest: &Digest) -> String {
     let words = state_words(delivery.state, None, chrono_tz::UTC);
     let mut text = format!("{}: {words}", delivery.id);
     if let Some(reason) = &delivery.reason {
         text = format!("{text}: {reason}");
     }
-    let commands = remedies(delivery);
+    let commands = digest.remedies(delivery);
     if !commands.is_empty() {
         text = format!(
             "{text}\nAnswer it with the `command` input of a manual run: {}",

@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::model::delivery::State;
 use crate::plan::outlook::Outlook;
-use crate::report::digest::{Digest, Shown, remedies};
+use crate::report::digest::{Digest, Shown};
 use crate::report::human::{counts, number};
 use crate::report::notices::{evidence_words, state_words};
 
@@ -103,7 +103,9 @@ fn put_digest(page: &mut Page, digest: &Digest) {
             )
         })
         .collect();
-    let any_command = waits.iter().any(|delivery| !remedies(delivery).is_empty());
+    let any_command = waits
+        .iter()
+        .any(|delivery| !digest.remedies(delivery).is_empty());
     page.list(
         "Needs you",
         waits.into_iter().map(|delivery| needs(delivery, digest)),
@@ -120,7 +122,7 @@ fn put_digest(page: &mut Page, digest: &Digest) {
     }
     let last = match digest.shown {
         Shown::Unsettled => "text",
-        Shown::All | Shown::ThisRun => "what is known",
+        Shown::All | Shown::ThisRun | Shown::Rehearsed => "what is known",
     };
     page.put(&format!(
         "| article | channel | state | {last} |\n| --- | --- | --- | --- |\n"
@@ -134,6 +136,7 @@ fn verdict(exit: Exit, shown: Option<Shown>) -> &'static str {
         (Exit::Proved, Some(Shown::ThisRun)) => "everything due is proved",
         (Exit::Proved, Some(Shown::Unsettled)) => "what would be sent",
         (Exit::Proved, Some(Shown::All)) => "where everything stands",
+        (Exit::Proved, Some(Shown::Rehearsed)) => "everything would be posted once",
         (Exit::Proved, None) => "done",
         (Exit::Internal, _) => "a fault of the program",
         (Exit::Usage, _) => "the command, the configuration, or a source is wrong",
@@ -158,7 +161,7 @@ fn needs(delivery: &Outlook, digest: &Digest) -> String {
     if let Some(reason) = &delivery.reason {
         text = format!("{text}: {}", escaped(reason));
     }
-    for command in remedies(delivery) {
+    for command in digest.remedies(delivery) {
         text = format!("{text}\n  - {}", code(&command));
     }
     text
