@@ -109,7 +109,10 @@ pub(super) fn of_audit(view: &View, audit: &Audit, report: String) -> Digest {
     let mut problems = audit.problems.clone();
     for finding in &audit.findings {
         // The others are said with their delivery.
-        if !matches!(finding.open, Open::Hole | Open::Stuck) {
+        let mut deliveries = view.deliveries.iter();
+        let own = deliveries.find(|delivery| delivery.id == finding.id);
+        let is_said = own.is_some_and(|delivery| delivery.weight() == Exit::NeedsPerson);
+        if is_said || !matches!(finding.open, Open::Hole | Open::Stuck) {
             continue;
         }
         let mut sentence = format!("{}: {}", finding.id, finding.open.label());

@@ -248,6 +248,8 @@ fn without_a_schedule_nobody_makes_the_next_run() {
     plan.ran.assert_code(0);
     assert!(plan.ran.stderr.contains(lines), "{}", plan.ran.stderr);
     insta::assert_snapshot!(plan.commands(), @r#"::notice::Nobody will make the next run: no workflow that uses sayonce has a schedule. Add these lines to .github/workflows/announce.yml:%0Aon:%0A  schedule:%0A    - cron: "17 * * * *""#);
+    let shown = "on:<br>\n&nbsp;&nbsp;schedule:<br>\n&nbsp;&nbsp;&nbsp;&nbsp;- cron: \"17 \\* \\* \\* \\*\"\n";
+    assert!(plan.summary.contains(shown), "{}", plan.summary);
     let run = Step::of(&site).run(&["run", "--max", "1"]);
     run.ran.assert_code(6);
     assert_eq!(run.commands().lines().count(), 1, "{}", run.commands());

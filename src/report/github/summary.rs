@@ -9,9 +9,9 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::model::delivery::State;
 use crate::plan::outlook::Outlook;
-use crate::report::digest::{Digest, Shown};
+use crate::report::digest::{Digest, NextRun, Shown};
 use crate::report::human::{counts, number};
-use crate::report::notices::{evidence_words, state_words};
+use crate::report::notices::{clock_time, evidence_words, state_words};
 
 /// A sentence or post that is longer is cut: the report has it whole.
 const TEXT_CHARS_MAX: usize = 2_000;
@@ -69,6 +69,11 @@ pub(super) fn summary(facts: &Facts<'_>, limit: usize) -> String {
     if let Some(waiting) = facts.waiting {
         page.put(&format!("{}\n\n", paragraph(waiting)));
     }
+    if let (None, Some(NextRun::Nobody(sentence))) =
+        (facts.waiting, facts.digest.map(|digest| &digest.next_run))
+    {
+        page.put(&format!("{}\n\n", paragraph(sentence)));
+    }
     if let Some(failure) = facts.failure {
         let causes = failure
             .error
@@ -88,6 +93,8 @@ pub(super) fn summary(facts: &Facts<'_>, limit: usize) -> String {
         }
         None => {}
     }
+    // What is appended next begins its own paragraph.
+    page.put("\n");
     page.text
 }
 
@@ -215,8 +222,6 @@ fn heading(delivery: &Outlook, digest: &Digest) -> String {
 
 /// Says when, and that nothing needs doing, in the words of the one warning of exit code 6.
 pub(super) fn waiting(digest: &Digest) -> String {
-    use crate::report::digest::NextRun;
-    use crate::report::notices::clock_time;
     let time = |at, timezone: Tz| clock_time(at, timezone);
     let left: Vec<_> = digest
         .deliveries
