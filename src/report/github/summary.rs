@@ -2,7 +2,6 @@
 //!
 //! Invariant: no text that others wrote is Markdown or HTML here, and the page stays below the limit given.
 
-use chrono_tz::Tz;
 use url::Url;
 
 use crate::error::Failure;
@@ -222,7 +221,6 @@ fn heading(delivery: &Outlook, digest: &Digest) -> String {
 
 /// Says when, and that nothing needs doing, in the words of the one warning of exit code 6.
 pub(super) fn waiting(digest: &Digest) -> String {
-    let time = |at, timezone: Tz| clock_time(at, timezone);
     let left: Vec<_> = digest
         .deliveries
         .iter()
@@ -237,7 +235,10 @@ pub(super) fn waiting(digest: &Digest) -> String {
             .iter()
             .find(|delivery| delivery.id.to_string() == *what);
         let reason = next.and_then(|delivery| delivery.reason.as_deref());
-        text = format!("{text}: {what} is due at {}", time(*at, digest.timezone));
+        text = format!(
+            "{text}: {what} is due at {}",
+            clock_time(*at, digest.timezone)
+        );
         if let Some(reason) = reason.filter(|reason| !reason.starts_with("due ")) {
             text = format!("{text} ({reason})");
         }
@@ -245,7 +246,7 @@ pub(super) fn waiting(digest: &Digest) -> String {
     let end = match &digest.next_run {
         NextRun::At(at) => format!(
             "The next run is scheduled for {} and continues: nothing needs doing.",
-            time(*at, digest.timezone)
+            clock_time(*at, digest.timezone)
         ),
         NextRun::Scheduled | NextRun::Unknown => {
             "The next run continues: nothing needs doing.".to_owned()
