@@ -16,6 +16,7 @@ pub mod exit;
 pub mod git;
 pub mod ledger;
 pub mod model;
+pub mod panics;
 pub mod plan;
 pub mod render;
 pub mod report;

@@ -4,7 +4,6 @@
 //! are those that stand in the feed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -19,6 +18,7 @@ use url::Url;
 
 use crate::model::item::Body;
 use crate::model::time::Timestamp;
+use crate::panics;
 
 use super::dates::DateField;
 use super::listed::Listed;
@@ -44,7 +44,7 @@ pub(super) fn read(
         .build();
     // The library cuts authors' names at bytes, which panics inside a character, and panics on some encodings. A feed
     // that it can't read must not take down a run that has claims in flight.
-    let parsed = std::panic::catch_unwind(AssertUnwindSafe(|| parser.parse(bytes)));
+    let parsed = panics::catch(|| parser.parse(bytes));
     let feed = parsed
         .map_err(|_panic| "the feed library failed on it".to_owned())?
         .map_err(|error| error.to_string())?;
