@@ -14,7 +14,8 @@ use std::time::Duration;
 use serde_json::Value;
 use ureq::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use ureq::http::{HeaderName, Method, Request as WireRequest, Response};
-use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::resolver::{DefaultResolver, Resolver};
+use ureq::unversioned::transport::{Connector, DefaultConnector, Transport};
 use ureq::{Agent, AsSendBody, Body, Proxy};
 use url::{Host, Url};
 
@@ -43,6 +44,25 @@ const SOURCE_REDIRECTS_MAX: usize = 5;
 /// Largest header block of an answer.
 const HEADERS_SIZE_MAX: usize = 64 * 1024;
 
+/// How hosts are found and connections made: the network, except where a test plays the service byte by byte.
+#[derive(Debug)]
+pub struct Wire<C, R> {
+    /// Makes the connections.
+    pub connector: C,
+    /// Finds the addresses.
+    pub resolver: R,
+}
+
+impl Wire<DefaultConnector, DefaultResolver> {
+    /// The network.
+    pub fn network() -> Self {
+        Self {
+            connector: DefaultConnector::default(),
+            resolver: DefaultResolver::default(),
+        }
+    }
+}
+
 /// The HTTP agent of one channel: one request at a time.
 #[derive(Debug)]
 pub(crate) struct Http {
@@ -56,10 +76,19 @@ pub(crate) struct Http {
 
 impl Http {
     /// Makes an agent whose calls last at most `timeout` of the clock's time.
-    pub(crate) fn new(clock: Arc<dyn Clock>, timeout: Duration, scrubber: Scrubber) -> Self {
+    pub(crate) fn new<C, R>(
+        wire: Wire<C, R>,
+        clock: Arc<dyn Clock>,
+        timeout: Duration,
+        scrubber: Scrubber,
+    ) -> Self
+    where
+        C: Connector<Out = Box<dyn Transport>>,
+        R: Resolver,
+    {
         let progress = SharedProgress::default();
         Self {
-            agent: agent(&progress, &clock),
+            agent: agent(wire, &progress, &clock),
             progress,
             deadline: clock.elapsed() + timeout,
             clock,
@@ -253,7 +282,7 @@ impl HttpFetch {
     /// Makes a reader.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
-            agent: agent(&SharedProgress::default(), &clock),
+            agent: agent(Wire::network(), &SharedProgress::default(), &clock),
             clock,
         }
     }
@@ -321,7 +350,11 @@ fn check_scheme(url: &Url) -> Result<(), String> {
     ))
 }
 
-fn agent(progress: &SharedProgress, clock: &Arc<dyn Clock>) -> Agent {
+fn agent<C, R>(wire: Wire<C, R>, progress: &SharedProgress, clock: &Arc<dyn Clock>) -> Agent
+where
+    C: Connector<Out = Box<dyn Transport>>,
+    R: Resolver,
+{
     let config = Agent::config_builder()
         .user_agent(USER_AGENT)
         .accept_encoding("gzip")
@@ -335,8 +368,8 @@ fn agent(progress: &SharedProgress, clock: &Arc<dyn Clock>) -> Agent {
         .no_delay(true)
         .proxy(Proxy::try_from_env())
         .build();
-    let connector = PhaseConnector::new(progress.clone(), Arc::clone(clock));
-    Agent::with_parts(config, connector, DefaultResolver::default())
+    let connector = PhaseConnector::new(wire.connector, progress.clone(), Arc::clone(clock));
+    Agent::with_parts(config, connector, wire.resolver)
 }
 
 fn exchange(

@@ -5,6 +5,7 @@
 
 mod answer;
 mod bluesky;
+mod checked;
 mod common;
 mod devto;
 pub mod http;

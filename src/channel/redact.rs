@@ -44,6 +44,12 @@ impl Scrubber {
         self.forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
     }
 
+    /// Whether `text` can be shown as it stands: no secret in it, and nothing that a terminal would obey.
+    pub(crate) fn passes(&self, text: &str) -> bool {
+        !text.chars().any(char::is_control)
+            && !self.forms.iter().any(|form| text.contains(form.as_str()))
+    }
+
     /// Returns the beginning of `body` as one short line without secrets.
     pub(crate) fn excerpt(&self, body: &[u8]) -> String {
         self.line(&String::from_utf8_lossy(body))

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use ureq::unversioned::resolver::Resolver;
+use ureq::unversioned::transport::{Connector, Transport};
+
 use super::Channel;
 use super::bluesky::Bluesky;
+use super::checked::Checked;
 use super::devto::Devto;
-use super::http::Http;
+use super::http::{Http, Wire};
 use super::indexnow::IndexNow;
 use super::mastodon::Mastodon;
 use super::redact::Scrubber;
@@ -41,6 +45,21 @@ pub fn build(
     environment: &Environment,
     clock: Arc<dyn Clock>,
 ) -> Result<Box<dyn Channel>, MissingSecret> {
+    build_over(Wire::network(), config, site, environment, clock)
+}
+
+/// Makes the channel that `config` describes, on connections of the caller's making.
+pub fn build_over<C, R>(
+    wire: Wire<C, R>,
+    config: &ChannelConfig,
+    site: &Site,
+    environment: &Environment,
+    clock: Arc<dyn Clock>,
+) -> Result<Box<dyn Channel>, MissingSecret>
+where
+    C: Connector<Out = Box<dyn Transport>>,
+    R: Resolver,
+{
     let secret = |variable: &str| {
         environment.secret(variable).ok_or_else(|| MissingSecret {
             channel: config.name().clone(),
@@ -48,7 +67,7 @@ pub fn build(
         })
     };
     let timeout = config.rules.timeout;
-    let http = move |scrubber: Scrubber| Http::new(clock, timeout, scrubber);
+    let http = move |scrubber: Scrubber| Http::new(wire, clock, timeout, scrubber);
     Ok(match &config.service {
         ServiceConfig::IndexNow {
             key,
@@ -56,14 +75,15 @@ pub fn build(
             endpoint,
         } => {
             // The key is public by nature: it stands in a file on the site.
-            let http = http(Scrubber::default());
-            Box::new(IndexNow::new(
-                http,
+            let scrubber = Scrubber::default();
+            let channel = IndexNow::new(
+                http(scrubber.clone()),
                 endpoint.clone(),
                 &site.url,
                 key,
                 key_location.as_ref(),
-            ))
+            );
+            Box::new(Checked::new(channel, scrubber))
         }
         ServiceConfig::Bluesky {
             handle,
@@ -71,12 +91,14 @@ pub fn build(
             app_password_env,
         } => {
             let password = secret(app_password_env)?;
-            Box::new(Bluesky::new(
-                http(Scrubber::of(&password)),
+            let scrubber = Scrubber::of(&password);
+            let channel = Bluesky::new(
+                http(scrubber.clone()),
                 service.clone(),
                 handle.clone(),
                 password,
-            ))
+            );
+            Box::new(Checked::new(channel, scrubber))
         }
         ServiceConfig::Mastodon {
             server,
@@ -85,12 +107,9 @@ pub fn build(
             content_warning: _,
         } => {
             let token = secret(token_env)?;
-            Box::new(Mastodon::new(
-                http(Scrubber::of(&token)),
-                server.clone(),
-                token,
-                *visibility,
-            ))
+            let scrubber = Scrubber::of(&token);
+            let channel = Mastodon::new(http(scrubber.clone()), server.clone(), token, *visibility);
+            Box::new(Checked::new(channel, scrubber))
         }
         ServiceConfig::Devto {
             server,
@@ -99,12 +118,9 @@ pub fn build(
             organization_id: _,
         } => {
             let key = secret(api_key_env)?;
-            Box::new(Devto::new(
-                http(Scrubber::of(&key)),
-                server.clone(),
-                key,
-                *published,
-            ))
+            let scrubber = Scrubber::of(&key);
+            let channel = Devto::new(http(scrubber.clone()), server.clone(), key, *published);
+            Box::new(Checked::new(channel, scrubber))
         }
     })
 }

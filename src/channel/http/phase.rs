@@ -6,9 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ureq::unversioned::transport::{
-    Buffers, ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
-};
+use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
 use crate::clock::Clock;
 use crate::model::claim::PushedClaim;
@@ -89,26 +87,26 @@ impl SharedProgress {
     }
 }
 
-/// Connects as ureq does, and records how far each request got.
+/// Connects as another connector does, and records how far each request got.
 #[derive(Debug)]
-pub(super) struct PhaseConnector {
-    inner: DefaultConnector,
+pub(super) struct PhaseConnector<C> {
+    inner: C,
     progress: SharedProgress,
     clock: Arc<dyn Clock>,
 }
 
-impl PhaseConnector {
+impl<C> PhaseConnector<C> {
     /// Makes a connector that writes down its steps.
-    pub(super) fn new(progress: SharedProgress, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(inner: C, progress: SharedProgress, clock: Arc<dyn Clock>) -> Self {
         Self {
-            inner: DefaultConnector::default(),
+            inner,
             progress,
             clock,
         }
     }
 }
 
-impl Connector for PhaseConnector {
+impl<C: Connector<Out = Box<dyn Transport>>> Connector for PhaseConnector<C> {
     type Out = Box<dyn Transport>;
 
     fn connect(
@@ -196,6 +194,7 @@ mod tests {
     use std::net::TcpListener;
 
     use ureq::unversioned::resolver::DefaultResolver;
+    use ureq::unversioned::transport::DefaultConnector;
     use ureq::{Agent, Proxy};
 
     use super::*;
@@ -221,7 +220,11 @@ mod tests {
         let config = Agent::config_builder()
             .proxy(Some(Proxy::new(&format!("http://{address}")).unwrap()))
             .build();
-        let connector = PhaseConnector::new(progress.clone(), Arc::new(SystemClock::new()));
+        let connector = PhaseConnector::new(
+            DefaultConnector::default(),
+            progress.clone(),
+            Arc::new(SystemClock::new()),
+        );
         let agent = Agent::with_parts(config, connector, DefaultResolver::default());
         assert!(agent.get("http://blog.example/").call().is_err());
         drop(agent);
