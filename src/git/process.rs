@@ -133,6 +133,10 @@ impl Finished {
 
     /// Returns what it said last, in one line, for a message to people.
     pub fn words(&self) -> String {
+        one_line(&self.said())
+    }
+
+    fn said(&self) -> String {
         let said: Vec<&str> = self
             .stderr
             .lines()
@@ -152,6 +156,13 @@ impl Finished {
             (Ending::Signal | Ending::Code(_), shown) => shown.join("; "),
         }
     }
+}
+
+/// Returns a text on one line. A remote's hooks may print anything, also what a terminal would obey.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
 }
 
 /// Lines of git's own words that a message repeats.

@@ -3,7 +3,7 @@
 //! Invariant: nothing counts as landed but git's own report, with exit code 0, that the branch moved to our commit;
 //! and what is not understood is not known, or refused, never landed.
 
-use super::process::{Ending, Finished};
+use super::process::{Ending, Finished, one_line};
 
 /// One line of the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,9 +266,9 @@ fn rejection_words(finished: &Finished, statuses: &[Status]) -> String {
     summaries.dedup();
     match (summaries.is_empty(), remote.is_empty()) {
         (true, true) => finished.words(),
-        (true, false) => remote.join("; "),
-        (false, true) => summaries.join("; "),
-        (false, false) => format!("{}: {}", summaries.join("; "), remote.join("; ")),
+        (true, false) => one_line(&remote.join("; ")),
+        (false, true) => one_line(&summaries.join("; ")),
+        (false, false) => one_line(&format!("{}: {}", summaries.join("; "), remote.join("; "))),
     }
 }
 

@@ -189,7 +189,8 @@ fn finished(finished: Finished) -> Result<Finished, RemoteError> {
     })
 }
 
-fn parse_list(stdout: &str, references: &[&str]) -> Result<BTreeMap<String, Oid>, RemoteError> {
+/// Reads what `ls-remote` printed; of all refs only `references` are taken.
+pub fn parse_list(stdout: &str, references: &[&str]) -> Result<BTreeMap<String, Oid>, RemoteError> {
     let mut found = BTreeMap::new();
     for line in stdout.lines() {
         let (object, name) = line
@@ -197,10 +198,13 @@ fn parse_list(stdout: &str, references: &[&str]) -> Result<BTreeMap<String, Oid>
             .ok_or_else(|| RemoteError::Unreadable(line.to_owned()))?;
         // git matches the tail of a name, so `refs/x/refs/heads/main` comes too.
         if references.contains(&name) {
-            let object = object
-                .parse()
-                .map_err(|_error: git2::Error| RemoteError::Unreadable(line.to_owned()))?;
-            found.insert(name.to_owned(), object);
+            // git2 takes the beginning of a name for a whole one.
+            let whole = object
+                .parse::<Oid>()
+                .ok()
+                .filter(|parsed| parsed.to_string() == object)
+                .ok_or_else(|| RemoteError::Unreadable(line.to_owned()))?;
+            found.insert(name.to_owned(), whole);
         }
     }
     Ok(found)
@@ -220,7 +224,10 @@ mod tests {
             [("refs/heads/main".to_owned(), id.parse().unwrap())]
         );
         assert!(parse_list("nonsense", &["refs/heads/main"]).is_err());
-        assert!(parse_list("nonsense\trefs/heads/main", &["refs/heads/main"]).is_err());
+        for cut in ["nonsense", "", "37c317c1f6d0"] {
+            let listed = format!("{cut}\trefs/heads/main");
+            assert!(parse_list(&listed, &["refs/heads/main"]).is_err(), "{cut}");
+        }
     }
 
     #[test]

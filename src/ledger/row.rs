@@ -112,7 +112,8 @@ pub(crate) fn is_safe_item(item: &str) -> bool {
     const ITEM_BYTES_MAX: usize = 2_000;
     let safe_segment = |segment: &str| {
         !segment.is_empty()
-            && !segment.starts_with('.')
+            // An id that begins with a dot has a `_` for it: `.git` and `..` are no rows.
+            && (!segment.starts_with('.') || segment.contains('_'))
             && segment
                 .chars()
                 .all(|letter| !letter.is_control() && letter != '\\')

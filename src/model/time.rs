@@ -7,7 +7,8 @@ use chrono::{DateTime, SecondsFormat, TimeZone as _, Utc};
 
 /// A point in time, in whole milliseconds since the Unix epoch.
 ///
-/// The wire form is RFC 3339 in UTC with three fractional digits.
+/// The wire form is RFC 3339 in UTC with three fractional digits. Moments outside of its years, 0000 to 9999, are
+/// taken as the nearest one inside: a row with such a time could be written and never read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -20,9 +21,20 @@ impl Timestamp {
     /// The Unix epoch.
     pub const EPOCH: Self = Self(0);
 
+    /// The first moment of year 0000.
+    const FIRST: i64 = -62_167_219_200_000;
+    /// The last moment of year 9999.
+    const LAST: i64 = 253_402_300_799_999;
+
     /// Takes milliseconds since the Unix epoch.
     pub const fn from_millis(millis: i64) -> Self {
-        Self(millis)
+        if millis < Self::FIRST {
+            Self(Self::FIRST)
+        } else if millis > Self::LAST {
+            Self(Self::LAST)
+        } else {
+            Self(millis)
+        }
     }
 
     /// Returns milliseconds since the Unix epoch.
@@ -33,13 +45,13 @@ impl Timestamp {
     /// Reads an RFC 3339 timestamp with any offset.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         DateTime::parse_from_rfc3339(text)
-            .map(|time| Self(time.timestamp_millis()))
+            .map(|time| Self::from_chrono(&time))
             .map_err(|_unreadable| TimestampError(text.to_owned()))
     }
 
     /// Takes a chrono time, cut to whole milliseconds.
     pub fn from_chrono<Z: chrono::TimeZone>(time: &DateTime<Z>) -> Self {
-        Self(time.timestamp_millis())
+        Self::from_millis(time.timestamp_millis())
     }
 
     /// Returns the same moment as a chrono time.
@@ -52,13 +64,13 @@ impl Timestamp {
     /// Returns the moment `duration` later; far-away moments stay at the limit.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(millis(duration)))
+        Self::from_millis(self.0.saturating_add(millis(duration)))
     }
 
     /// Returns the moment `duration` earlier; far-away moments stay at the limit.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
-        Self(self.0.saturating_sub(millis(duration)))
+        Self::from_millis(self.0.saturating_sub(millis(duration)))
     }
 
     /// Returns how long after `earlier` this is; zero if it is not after it.

@@ -123,6 +123,7 @@ impl Terminal {
     /// Tells a notice on standard error.
     pub fn tell(&mut self, notice: &Notice) {
         let (tone, text) = line(notice, self.timezone);
+        let text = obeyed_by_none(&text);
         self.clear();
         if self.is_live && matches!(notice, Notice::Waiting { .. }) {
             let bar = ProgressBar::new_spinner().with_message(text);
@@ -141,11 +142,15 @@ impl Terminal {
             Tone::Plain => Style::new(),
             Tone::Warning => AnsiColor::Yellow.on_default(),
         };
-        self.error_line(&format!("{style}{text}{style:#}"));
+        self.write_error(&format!("{style}{text}{style:#}"));
     }
 
     /// Writes a line to standard error.
     pub fn error_line(&mut self, text: &str) {
+        self.write_error(&obeyed_by_none(text));
+    }
+
+    fn write_error(&mut self, text: &str) {
         self.clear();
         if let Some(job) = &mut self.job {
             job.stop();
@@ -161,6 +166,7 @@ impl Terminal {
     /// Writes the result to standard output.
     pub fn result(&mut self, text: &str) {
         self.clear();
+        let text = &obeyed_by_none(text);
         let Some(job) = &mut self.job else {
             write_result(text);
             return;
@@ -232,5 +238,29 @@ fn write_lines(stream: Stream, lines: &[String]) {
     match stream {
         Stream::Output => write_result(&text),
         Stream::Error => drop(anstream::stderr().write_all(text.as_bytes())),
+    }
+}
+
+/// Takes away what a terminal would obey: much of what is shown was written by others. Line breaks and tabs stay.
+fn obeyed_by_none(text: &str) -> String {
+    text.chars()
+        .map(|letter| match letter {
+            '\n' | '\t' => letter,
+            _ if letter.is_control() => '\u{fffd}',
+            _ => letter,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_shown_moves_the_cursor() {
+        assert_eq!(
+            obeyed_by_none("one\n\ttwo\r\u{1b}[2Kthree\u{9b}1A\u{7}é"),
+            "one\n\ttwo\u{fffd}\u{fffd}[2Kthree\u{fffd}1A\u{fffd}é"
+        );
     }
 }

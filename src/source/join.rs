@@ -24,6 +24,7 @@ use super::listed::{Listed, Origin};
 use super::markdown::{MarkdownFile, Parsed};
 use super::page::{PageHead, Pages, absolute};
 use super::settings::AuthorSays;
+use super::text::{collapse, showable, showable_link};
 use super::{Catalog, Context, Lists};
 
 /// Joins everything into the catalog.
@@ -112,7 +113,8 @@ impl<'a> Facts<'a> {
         let site = &context.site.url;
         let page_link = self.page.and_then(|page| page.canonical.as_ref());
         let own_link = self.parsed.and_then(|parsed| parsed.canonical.as_ref());
-        let canonical_url = page_link.or(own_link).unwrap_or(&self.group.link).clone();
+        let link = page_link.or(own_link).unwrap_or(&self.group.link);
+        let canonical_url = showable_link(link.clone());
         let Ok(id) = ItemId::from_url(site, &canonical_url) else {
             catalog.foreign.push(canonical_url);
             return None;
@@ -140,7 +142,7 @@ impl<'a> Facts<'a> {
         let base = Url::parse(&canonical_url).unwrap_or_else(|_no_url| site.clone());
         Some(Item {
             id,
-            guid: self.listed(|listed| listed.guid.clone()),
+            guid: self.listed(|listed| listed.guid.clone()).map(showable),
             aliases: self.aliases(&canonical_url),
             title: title.unwrap_or_default(),
             description: self.description(),
@@ -148,7 +150,7 @@ impl<'a> Facts<'a> {
             updated: self.updated(),
             authors: self.authors(),
             tags: self.tags(),
-            language: self.language(),
+            language: self.language().map(showable),
             image: self.image().and_then(|image| absolute(&image, &base)),
             body: self.body(),
             source_file: self.file.map(|file| file.path.clone()),
@@ -159,9 +161,10 @@ impl<'a> Facts<'a> {
     }
 
     fn title(&self) -> Option<String> {
-        self.listed(|listed| listed.title.clone())
-            .or_else(|| self.parsed?.title.clone())
-            .or_else(|| self.page?.title.clone())
+        let filled = |title: &String| !title.is_empty();
+        self.listed(|listed| listed.title.clone().filter(filled))
+            .or_else(|| self.parsed?.title.clone().filter(filled))
+            .or_else(|| self.page?.title.clone().filter(filled))
     }
 
     fn published(&self, context: &Context<'_>) -> DateField {
@@ -256,7 +259,7 @@ impl<'a> Facts<'a> {
                 .chain(aliases.iter().map(String::as_str))
                 .any(|known| is_same_address(known, alias));
             if !is_known {
-                aliases.push(alias.clone());
+                aliases.push(showable_link(alias.clone()));
             }
         }
         aliases
@@ -331,8 +334,8 @@ fn first_filled<'a>(lists: impl IntoIterator<Item = Option<&'a Vec<String>>>) ->
     first
         .into_iter()
         .flatten()
-        .filter(|name| !name.is_empty() && seen.insert(name.as_str()))
-        .cloned()
+        .map(|name| collapse(name))
+        .filter(|name| !name.is_empty() && seen.insert(name.clone()))
         .collect()
 }
 

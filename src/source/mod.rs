@@ -229,7 +229,18 @@ pub fn load(
             pattern: pattern.clone(),
         });
     }
-    Ok(join::join(&context, lists, pages.as_ref(), &files))
+    let mut catalog = join::join(&context, lists, pages.as_ref(), &files);
+    // They quote what the sources hold.
+    for said in [
+        &mut catalog.foreign,
+        &mut catalog.notices,
+        &mut catalog.problems,
+    ] {
+        for text in said {
+            *text = text::showable(std::mem::take(text));
+        }
+    }
+    Ok(catalog)
 }
 
 /// What every part of the work needs.
@@ -277,7 +288,7 @@ impl Lists {
             let entries = feed::read(&bytes, source, &base, site.timezone).map_err(|reason| {
                 SourceError::NotAFeed {
                     place: source.clone(),
-                    reason,
+                    reason: text::showable(reason),
                 }
             })?;
             lists.listed.push((Origin::Feed, entries));
@@ -399,7 +410,7 @@ fn read_sitemap(context: &Context<'_>, source: &str) -> Result<Vec<Listed>, Sour
         sitemap::read(&bytes, source, context.site.timezone).map_err(|reason| {
             SourceError::NotASitemap {
                 place: source.to_owned(),
-                reason,
+                reason: text::showable(reason),
             }
         })
     };
@@ -409,6 +420,18 @@ fn read_sitemap(context: &Context<'_>, source: &str) -> Result<Vec<Listed>, Sour
     };
     let mut all = Vec::new();
     for url in urls {
+        // Whoever writes the index could have any file of this machine read by its path.
+        let is_address = Url::parse(&url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        if !is_address {
+            return Err(SourceError::NotASitemap {
+                place: source.to_owned(),
+                reason: format!(
+                    "it lists `{}`, which is not an absolute http or https URL",
+                    text::showable(url)
+                ),
+            });
+        }
+        let url = text::showable_link(url);
         let part = sitemap_part(context, source, &url);
         match read(&part)? {
             Sitemap::Pages(listed) => all.extend(listed),

@@ -13,7 +13,7 @@ use url::Url;
 use super::SourceError;
 use super::dates::DateField;
 use super::files;
-use super::text::{collapse, decode_entities};
+use super::text::{collapse, decode_entities, showable_link};
 
 /// A page's head ends long before this; what comes later (a page without `<body>`) is not read.
 const HEAD_BYTES_MAX: usize = 1024 * 1024;
@@ -180,7 +180,7 @@ pub(super) fn absolute(link: &str, base: &Url) -> Option<String> {
     let stands_alone = Url::parse(link).is_ok();
     is_web.then(|| {
         if stands_alone {
-            link.to_owned()
+            showable_link(link.to_owned())
         } else {
             url.into()
         }

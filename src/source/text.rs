@@ -12,9 +12,29 @@ use lol_html::{
 use quick_xml::escape::resolve_html5_entity;
 use url::Url;
 
-/// Turns every run of white space into one space, and takes away what surrounds the text.
+/// Turns every run of white space and control characters into one space, and takes away what surrounds the text.
 pub(super) fn collapse(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.split(|character: char| character.is_whitespace() || character.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Returns a text as it stands, or collapsed if it holds what a terminal would obey.
+pub(super) fn showable(text: String) -> String {
+    if text.chars().any(char::is_control) {
+        collapse(&text)
+    } else {
+        text
+    }
+}
+
+/// Returns an address as it stands, or as a browser reads it if it holds what a terminal would obey.
+pub(super) fn showable_link(link: String) -> String {
+    if !link.chars().any(char::is_control) {
+        return link;
+    }
+    Url::parse(&link).map_or_else(|_no_url| collapse(&link), String::from)
 }
 
 /// Returns the text of an HTML fragment as a reader sees it, on one line.
