@@ -4,4 +4,4 @@ mod files;
 mod local;
 mod remote;
 mod remote_trouble;
-mod world;
+pub(crate) mod world;

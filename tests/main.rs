@@ -16,6 +16,8 @@ mod engine;
 #[cfg(unix)]
 mod fire;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod git;
 #[cfg(test)]
 mod ledger;
