@@ -25,6 +25,6 @@ fn a_panic_that_is_caught_says_nothing_of_its_own() {
     let ran = Program::sayonce(&site, &sandbox.path("home"))
         .arguments(["plan"])
         .run();
-    insta::assert_snapshot!(ran.stderr, @"");
+    insta::assert_snapshot!(ran.stderr, @"problem: `feed.xml` is no feed that can be read (Atom, RSS, or JSON Feed): the feed library failed on it; nothing new is announced");
     ran.assert_code(2);
 }

@@ -12,7 +12,7 @@ use sayonce::model::channel::Kind;
 use sayonce::model::claim::{Claim, Landing, PushedClaim};
 use sayonce::model::ids::{Account, IdempotencyKey, Token};
 use sayonce::model::item::ItemId;
-use sayonce::model::outcome::{Listing, Lookup, Opening, Outcome, Refusal, Remote};
+use sayonce::model::outcome::{Listing, Lookup, Opening, Outcome, Refusal, Remote, Wait};
 use sayonce::model::post::Post;
 use sayonce::model::time::Timestamp;
 use serde_json::{Value, json};
@@ -157,12 +157,23 @@ fn assert_outcome(kind: Kind, outcome: &Outcome) {
         Outcome::Refused { refusal, reason } => {
             assert_reason(reason);
             match refusal {
-                Refusal::Temporary(wait) | Refusal::RateLimited(wait) => drop(format!("{wait:?}")),
+                Refusal::Temporary(wait) | Refusal::RateLimited(wait) => assert_wait(*wait),
                 Refusal::Permanent | Refusal::Credentials => {}
             }
         }
         Outcome::NotSent { reason } | Outcome::InDoubt { reason } => assert_reason(reason),
     }
+}
+
+/// Nonsense in a header does not put a channel to sleep for a year.
+fn assert_wait(wait: Option<Wait>) {
+    let day = Duration::from_hours(24);
+    let is_short = match wait {
+        None => true,
+        Some(Wait::For(duration)) => duration <= day,
+        Some(Wait::Until(moment)) => moment <= StillClock.now().plus(day),
+    };
+    assert!(is_short, "{wait:?}");
 }
 
 fn assert_lookup(lookup: &Lookup) {
