@@ -180,9 +180,9 @@ impl Command {
 #[derive(Debug, Subcommand)]
 pub enum LedgerCommand {
     /// Take the ledger as it is now: a fork's own, or a rewound one
-    Accept,
+    Accept(WhyArgs),
     /// Bring back the rows that a rewound ledger lost, from its witness
-    Repair,
+    Repair(WhyArgs),
 }
 
 /// What `plan` takes.
@@ -338,6 +338,9 @@ pub struct RehearseArgs {
 /// What `baseline` takes.
 #[derive(Debug, Args)]
 pub struct BaselineArgs {
+    /// Why.
+    #[command(flatten)]
+    pub reason: WhyArgs,
     /// What to show and how.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -401,6 +404,17 @@ pub struct RenameArgs {
     pub old: String,
     /// The same article now: its id, its URL or its source file
     pub new: String,
+    /// Why.
+    #[command(flatten)]
+    pub reason: WhyArgs,
+}
+
+/// Why somebody decides so.
+#[derive(Debug, Args)]
+pub struct WhyArgs {
+    /// Why, for the ledger
+    #[arg(long, value_name = "TEXT")]
+    pub why: Option<String>,
 }
 
 /// What to show and how.

@@ -11,6 +11,7 @@ use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::{Baseline, Header, Snapshot};
+use crate::model::delivery::Decision;
 use crate::model::item::ItemId;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
@@ -38,6 +39,7 @@ pub(super) fn baseline(
         .hinted("mend it first: what is not seen now can't be baselined"));
     }
     let mut store = world.store(environment, &clock)?;
+    let who = store.who();
     let mut added = Baseline::new();
     drop(commit(&mut store, sound, |snapshot| {
         let now = clock.now();
@@ -59,6 +61,12 @@ pub(super) fn baseline(
                 "ledger: baseline of {}",
                 number(count, "delivery", "deliveries")
             )),
+            decision: Some(Decision {
+                who: who.clone(),
+                at: now,
+                verb: "baseline".to_owned(),
+                why: arguments.reason.why.clone(),
+            }),
             at: now,
             ..Commit::default()
         }))

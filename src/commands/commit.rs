@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
 use crate::ledger::{Baseline, Batch, Change, Header, PushReport, Snapshot, Store as _};
+use crate::model::delivery::Decision;
 use crate::model::time::Timestamp;
 
 /// How often a commit is built anew when somebody else was first.
@@ -22,6 +23,8 @@ pub(super) struct Commit {
     pub(super) baseline: Option<Baseline>,
     /// The commit's subject, where the rows alone don't say what happened.
     pub(super) subject: Option<String>,
+    /// The person's decision that it is, where the rows don't hold one.
+    pub(super) decision: Option<Decision>,
     /// The commit's date.
     pub(super) at: Timestamp,
     /// What is printed when it is on the remote.
@@ -54,6 +57,7 @@ pub(super) fn commit(
             baseline: wanted.baseline.clone(),
             at: wanted.at,
             subject: wanted.subject.clone(),
+            decision: wanted.decision.clone(),
         });
         match report {
             PushReport::Landed { .. } => return Ok(wanted.told),

@@ -45,7 +45,9 @@ pub(super) fn approve(
             arguments.why.as_deref(),
             terminal,
         ),
-        (None, None, true) => desk.approve_all_new(&arguments.only, terminal),
+        (None, None, true) => {
+            desk.approve_all_new(&arguments.only, arguments.why.as_deref(), terminal)
+        }
         (_, _, _) => Err(Failure::new(
             Exit::Usage,
             anyhow!("name an ITEM and a CHANNEL, or --all-new"),
@@ -109,7 +111,7 @@ pub(super) fn rename(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    Desk::open(place, environment)?.rename(&arguments.old, &arguments.new, terminal)
+    Desk::open(place, environment)?.rename(arguments, terminal)
 }
 
 /// Where decisions are made.
@@ -176,8 +178,10 @@ impl Desk {
     fn approve_all_new(
         mut self,
         only: &[String],
+        why: Option<&str>,
         terminal: &mut Terminal,
     ) -> Result<Exit, Failure> {
+        let who = self.store.who();
         let (world, clock) = (&self.world, &self.clock);
         let only: Vec<ChannelName> = only
             .iter()
@@ -185,6 +189,12 @@ impl Desk {
             .collect::<Result<_, _>>()?;
         let told = commit(&mut self.store, sound, |snapshot| {
             let now = clock.now();
+            let by = Decision {
+                who: who.clone(),
+                at: now,
+                verb: "approve --all-new".to_owned(),
+                why: why.map(str::to_owned),
+            };
             let all = survey(
                 &world.catalog,
                 &world.config,
@@ -218,6 +228,7 @@ impl Desk {
                 ));
                 let known = header.channels.entry(channel.clone()).or_default();
                 known.admitted = waiting;
+                known.admitted_by = Some(by.clone());
             }
             if lines.is_empty() {
                 let names: Vec<_> = only.iter().map(ChannelName::as_str).collect();
@@ -239,6 +250,7 @@ impl Desk {
             Ok(Some(Commit {
                 header: Some(header),
                 subject: Some("ledger: all new articles are approved".to_owned()),
+                decision: Some(by),
                 told: lines.concat(),
                 at: now,
                 ..Commit::default()
@@ -248,7 +260,9 @@ impl Desk {
         Ok(Exit::Proved)
     }
 
-    fn rename(mut self, old: &str, new: &str, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    fn rename(mut self, arguments: &RenameArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
+        let (old, new) = (&arguments.old, &arguments.new);
+        let who = self.store.who();
         let (world, clock) = (&self.world, &self.clock);
         let told = commit(&mut self.store, sound, |snapshot| {
             let old_id = world.item(old, snapshot)?;
@@ -305,6 +319,12 @@ impl Desk {
                     item.canonical_url
                 ),
                 subject: Some(format!("ledger: {old_id} moved to {}", item.canonical_url)),
+                decision: Some(Decision {
+                    who: who.clone(),
+                    at: clock.now(),
+                    verb: "rename".to_owned(),
+                    why: arguments.reason.why.clone(),
+                }),
                 changes,
                 at: clock.now(),
                 ..Commit::default()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 
+use crate::cli::WhyArgs;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::environment::Environment;
@@ -13,6 +14,7 @@ use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
 use crate::ledger::standing::row_went_back;
 use crate::ledger::{Change, Header, Snapshot, Standing, Store as _};
+use crate::model::delivery::Decision;
 use crate::report::human::number;
 use crate::report::terminal::Terminal;
 
@@ -22,17 +24,25 @@ use super::world::{Place, open_store};
 /// Takes the ledger as it is now: a fork's own, or a rewound one.
 pub(super) fn accept(
     place: &Place,
+    arguments: &WhyArgs,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     let (mut store, clock) = open(place, environment)?;
     let repository = store.repository().map(str::to_owned);
+    let who = store.who();
     let told = commit(&mut store, in_trouble, |snapshot| {
         let mut header = snapshot.header.clone().unwrap_or_else(Header::blank);
         header.repository.clone_from(&repository);
         Ok(Some(Commit {
             header: Some(header),
             subject: Some("ledger: accepted as it is".to_owned()),
+            decision: Some(Decision {
+                who: who.clone(),
+                at: clock.now(),
+                verb: "ledger accept".to_owned(),
+                why: arguments.why.clone(),
+            }),
             told: "the ledger is taken as it is now; `sayonce plan` shows what that makes due\n"
                 .to_owned(),
             at: clock.now(),
@@ -46,11 +56,13 @@ pub(super) fn accept(
 /// Brings back rows that went backwards, from the ledger at the witness.
 pub(super) fn repair(
     place: &Place,
+    arguments: &WhyArgs,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     let (mut store, clock) = open(place, environment)?;
     store.read()?;
+    let who = store.who();
     let Some(witness) = store.read_witness()? else {
         return Err(Failure::new(
             Exit::Ledger,
@@ -75,6 +87,12 @@ pub(super) fn repair(
             header: witness.header.clone(),
             baseline: Some(baseline),
             subject: Some("ledger: repaired from its witness".to_owned()),
+            decision: Some(Decision {
+                who: who.clone(),
+                at: clock.now(),
+                verb: "ledger repair".to_owned(),
+                why: arguments.why.clone(),
+            }),
             at: clock.now(),
         }))
     })?;

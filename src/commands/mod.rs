@@ -132,8 +132,12 @@ fn dispatch(cli: Cli, environment: &Environment, terminal: &mut Terminal) -> Res
         Command::Skip(arguments) => {
             decisions::one(&Verb::Skip, &place, &arguments, environment, terminal)
         }
-        Command::Ledger(LedgerCommand::Accept) => ledger::accept(&place, environment, terminal),
-        Command::Ledger(LedgerCommand::Repair) => ledger::repair(&place, environment, terminal),
+        Command::Ledger(LedgerCommand::Accept(arguments)) => {
+            ledger::accept(&place, &arguments, environment, terminal)
+        }
+        Command::Ledger(LedgerCommand::Repair(arguments)) => {
+            ledger::repair(&place, &arguments, environment, terminal)
+        }
         Command::Rename(arguments) => decisions::rename(&place, &arguments, environment, terminal),
         Command::Completions(arguments) => Ok(completions::completions(&arguments, terminal)),
         Command::Man(arguments) => man::man(&arguments),

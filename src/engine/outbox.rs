@@ -426,6 +426,7 @@ impl Outbox {
             baseline: shipment.baseline.clone(),
             at: now,
             subject: None,
+            decision: None,
         };
         self.last_push_at = Some(now);
         self.committer = Committer::Pushing(shipment);

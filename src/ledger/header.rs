@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::json::{self, JsonError};
+use super::row::{decision_from_wire, decision_to_wire};
+use super::row_wire::WireDecision;
 use super::{Header, KnownChannel, SCHEMA};
 use crate::model::ids::{ChannelName, hex};
 use crate::model::item::ItemId;
@@ -76,6 +78,8 @@ struct WireChannel {
     not_before: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     admitted: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    admitted_by: Option<WireDecision>,
     #[serde(flatten)]
     unknown: Map<String, Value>,
 }
@@ -139,6 +143,7 @@ pub fn encode(stored: &StoredHeader) -> String {
                 since: channel.since.map(|at| at.to_string()),
                 not_before: channel.not_before.map(|at| at.to_string()),
                 admitted: channel.admitted.iter().map(ToString::to_string).collect(),
+                admitted_by: channel.admitted_by.as_ref().map(decision_to_wire),
                 unknown: stored
                     .unknown_of_channels
                     .get(name)
@@ -196,6 +201,7 @@ pub fn decode(bytes: &[u8]) -> Result<StoredHeader, HeaderError> {
                 .map_err(|error| shape(&error))
         };
         let (since, not_before) = (time(&channel.since)?, time(&channel.not_before)?);
+        let admitted_by = channel.admitted_by.map(decision_from_wire).transpose();
         unknown_of_channels.insert(name.clone(), channel.unknown);
         channels.insert(
             name,
@@ -204,6 +210,7 @@ pub fn decode(bytes: &[u8]) -> Result<StoredHeader, HeaderError> {
                 since,
                 not_before,
                 admitted,
+                admitted_by: admitted_by.map_err(|error| shape(&error))?,
             },
         );
     }
@@ -242,6 +249,12 @@ mod tests {
         "news/a",
         "news/b"
       ],
+      "admitted_by": {
+        "who": "The author <author@blog.example>",
+        "at": "2026-11-29T10:00:00.000Z",
+        "verb": "approve --all-new",
+        "why": "a new section"
+      },
       "colour": "red"
     },
     "search": {}

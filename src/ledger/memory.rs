@@ -390,6 +390,7 @@ mod tests {
             baseline: None,
             at: fixture::start(),
             subject: None,
+            decision: None,
         }
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Said<'a> {
     pub(super) before: &'a BTreeMap<DeliveryId, Row>,
     /// The subject, where the rows alone don't say what happened.
     pub(super) subject: Option<&'a str>,
+    /// The person's decision that it is, where the rows don't hold one.
+    pub(super) decision: Option<&'a Decision>,
     /// What ends the subject, so that hosts which build on every push don't.
     pub(super) skip_ci: &'a str,
 }
@@ -55,11 +57,15 @@ pub(super) fn message(said: Said<'_>) -> String {
         }
     }
     // One paragraph, at the end: git reads trailers from nowhere else.
-    if !moves.is_empty() && moves.len() <= TRAILER_BLOCKS_MAX {
+    let with_blocks = !moves.is_empty() && moves.len() <= TRAILER_BLOCKS_MAX;
+    if with_blocks || said.decision.is_some() {
         text.push('\n');
-        for one in &moves {
-            trailers(&mut text, one);
-        }
+    }
+    for one in moves.iter().filter(|_| with_blocks) {
+        trailers(&mut text, one);
+    }
+    if let Some(by) = said.decision {
+        decision(&mut text, by);
     }
     text
 }
@@ -175,11 +181,15 @@ fn trailers(text: &mut String, one: &Move<'_>) {
         line(text, &format!("Run: {}", clean(claim.run.as_str())));
     }
     if let Some(by) = one.decision {
-        line(text, &format!("Decision: {}", clean(&by.verb)));
-        line(text, &format!("Decided-By: {}", clean(&by.who)));
-        if let Some(why) = &by.why {
-            line(text, &format!("Why: {}", clean(why)));
-        }
+        decision(text, by);
+    }
+}
+
+fn decision(text: &mut String, by: &Decision) {
+    line(text, &format!("Decision: {}", clean(&by.verb)));
+    line(text, &format!("Decided-By: {}", clean(&by.who)));
+    if let Some(why) = &by.why {
+        line(text, &format!("Why: {}", clean(why)));
     }
 }
 
@@ -219,6 +229,7 @@ mod tests {
             changes: &changes,
             before: &before,
             subject: None,
+            decision: None,
             skip_ci: "[skip ci]",
         })
     }
@@ -345,6 +356,7 @@ mod tests {
             changes: &[],
             before: &BTreeMap::new(),
             subject: Some("baseline: 57 items on mastodon"),
+            decision: None,
             skip_ci: "",
         };
         assert_eq!(message(said), "baseline: 57 items on mastodon\n");

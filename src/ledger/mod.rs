@@ -23,6 +23,7 @@ pub mod standing;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::claim::Landing;
+use crate::model::delivery::Decision;
 use crate::model::ids::ChannelName;
 use crate::model::item::ItemId;
 use crate::model::row::{DeliveryId, Row};
@@ -177,6 +178,8 @@ pub struct KnownChannel {
     pub not_before: Option<Timestamp>,
     /// Items that were let through a flood guard and have no row yet.
     pub admitted: BTreeSet<ItemId>,
+    /// Who let them through last, and why; none: few enough for the guard itself.
+    pub admitted_by: Option<Decision>,
 }
 
 /// What was already online and is never to be announced, by channel.
@@ -240,6 +243,8 @@ pub struct Batch {
     pub at: Timestamp,
     /// The commit's subject, where the rows alone don't say what happened (`ledger: baseline of ...`).
     pub subject: Option<String>,
+    /// The person's decision that it is, where the rows don't hold one.
+    pub decision: Option<Decision>,
 }
 
 /// A row to write.

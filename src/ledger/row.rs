@@ -301,7 +301,7 @@ fn lookup_to_wire(lookup: &LookupRecord) -> WireLookup {
     }
 }
 
-fn decision_to_wire(decision: &Decision) -> WireDecision {
+pub(super) fn decision_to_wire(decision: &Decision) -> WireDecision {
     WireDecision {
         who: decision.who.clone(),
         at: decision.at.to_string(),
@@ -487,7 +487,7 @@ fn lookup_from_wire(wire: &WireLookup) -> Result<LookupRecord, String> {
     })
 }
 
-fn decision_from_wire(wire: WireDecision) -> Result<Decision, String> {
+pub(super) fn decision_from_wire(wire: WireDecision) -> Result<Decision, String> {
     Ok(Decision {
         at: required_time("by.at", &wire.at)?,
         who: wire.who,

@@ -441,7 +441,13 @@ fn a_moved_article_is_not_announced_again_once_a_person_says_so() {
     let site = moved();
     let said = decide(
         &site,
-        &["rename", "article-1", "https://blog.example/moved/"],
+        &[
+            "rename",
+            "article-1",
+            "https://blog.example/moved/",
+            "--why",
+            "a better address",
+        ],
     );
     insta::assert_snapshot!(said, @r"
     https://blog.example/moved/ is article-1 from now on: it is not announced again
@@ -458,6 +464,9 @@ fn a_moved_article_is_not_announced_again_once_a_person_says_so() {
     Operation: publish
     State: done
     Attempt: 1
+    Decision: rename
+    Decided-By: sayonce <sayonce@localhost>
+    Why: a better address
     ");
     let ran = site.run(&[]);
     ran.assert_code(0);
@@ -535,13 +544,29 @@ fn a_flood_is_let_through_by_one_decision() {
 
     For more information, try '--help'.
     ");
-    let said = decide(&site, &["approve", "--all-new", "--channel", "blog"]);
+    let why = ["--why", "a new section"];
+    let said = decide(
+        &site,
+        &[&["approve", "--all-new", "--channel", "blog"][..], &why].concat(),
+    );
     insta::assert_snapshot!(said, @r"
     blog: 6 articles will be announced by the next run
     ");
     insta::assert_snapshot!(newest_commit(&site), @r"
     ledger: all new articles are approved [skip ci]
+    Decision: approve --all-new
+    Decided-By: sayonce <sayonce@localhost>
+    Why: a new section
     ");
+    let header = site.remote(&["show", "main:ledger/ledger.json"]);
+    let header: Value = serde_json::from_str(&header).unwrap();
+    let mut by = header["channels"]["blog"]["admitted_by"].clone();
+    assert!(by["at"].take().is_string());
+    assert_eq!(
+        by.to_string(),
+        r#"{"who":"sayonce <sayonce@localhost>","at":null,"verb":"approve --all-new","why":"a new section"}"#
+    );
+    assert_eq!(header["channels"]["second"]["admitted_by"], Value::Null);
     let ran = site.run(&[]);
     ran.assert_code(2);
     assert_eq!(ran.summary(), "done 6, pending 6");
@@ -559,6 +584,80 @@ fn a_flood_is_let_through_by_one_decision() {
     error: no channel is left out for too many new articles
       hint: `sayonce plan` says what would be sent, and why the rest would not
     ");
+}
+
+#[test]
+fn what_is_decided_about_the_whole_ledger_says_who_and_why() {
+    let site = mastodon().articles(2).start();
+    decide(
+        &site,
+        &["baseline", "--item", "article-1", "--why", "mailed"],
+    );
+    insta::assert_snapshot!(newest_commit(&site), @r"
+    ledger: baseline of 1 delivery [skip ci]
+    Decision: baseline
+    Decided-By: sayonce <sayonce@localhost>
+    Why: mailed
+    ");
+    site.run(&[]).assert_code(0);
+    for (verb, subject) in [
+        ("repair", "ledger: repaired from its witness [skip ci]"),
+        ("accept", "ledger: accepted as it is [skip ci]"),
+    ] {
+        site.remote(&["update-ref", "refs/heads/main", "main~1"]);
+        decide(&site, &["ledger", verb, "--why", "a bad push"]);
+        let commit = newest_commit(&site);
+        assert!(commit.starts_with(subject), "{commit}");
+        assert!(
+            commit.ends_with(&format!(
+                "Decision: ledger {verb}\nDecided-By: sayonce <sayonce@localhost>\nWhy: a bad push"
+            )),
+            "{commit}"
+        );
+    }
+}
+
+#[test]
+fn every_verb_takes_an_article_by_each_of_its_names() {
+    let site = mastodon().articles(1).start();
+    site.run(&[]).assert_code(0);
+    for name in [
+        "article-1",
+        "/article-1/",
+        "https://blog.example/article-1/",
+        "http://blog.example/article-1/index.html#top",
+        "_posts/2026-01-01-article-1.md",
+        "./_posts/2026-01-01-article-1.md",
+    ] {
+        for (verb, more) in [
+            ("approve", None),
+            ("retry", None),
+            ("skip", None),
+            ("resolve", Some("--not-posted")),
+        ] {
+            let arguments: Vec<_> = [verb, name, "mastodon"].into_iter().chain(more).collect();
+            let said = refused(&site, &arguments);
+            let known = "error: article-1 on mastodon is done: ";
+            assert!(said.starts_with(known), "{arguments:?}: {said}");
+        }
+        let said = refused(&site, &["rename", name, name]);
+        assert!(
+            said.ends_with("are the same article, article-1, already"),
+            "{said}"
+        );
+        for verb in ["plan", "status", "audit", "run"] {
+            let ran = site.sayonce(&[verb, "--format", "json", "--item", name]);
+            ran.assert_code(0);
+            let known = "article-1 mastodon done response ";
+            assert!(ran.deliveries().starts_with(known), "{}", ran.deliveries());
+        }
+        let said = decide(&site, &["again", name, "mastodon"]);
+        assert!(
+            said.starts_with("article-1 on mastodon: the next run"),
+            "{said}"
+        );
+        site.run(&[]).assert_code(0);
+    }
 }
 
 #[test]

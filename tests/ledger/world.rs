@@ -151,6 +151,7 @@ pub(crate) fn batch(snapshot: &Snapshot, rows: &[Row]) -> Batch {
         baseline: None,
         at: time("2026-11-29T10:00:00.123Z"),
         subject: None,
+        decision: None,
     }
 }
 

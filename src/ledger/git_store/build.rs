@@ -138,6 +138,7 @@ impl GitStore {
             changes: &batch.changes,
             before,
             subject: batch.subject.as_deref(),
+            decision: batch.decision.as_ref(),
             skip_ci: &self.options.config.skip_ci,
         });
         let commit = self.objects.commit(NewCommit {
