@@ -484,6 +484,16 @@ fn unwise_values_are_warnings() {
     sayonce.toml:7: `ledger.clock_skew` is over 10m: everything in doubt waits that much longer
     sayonce.toml:8: `ledger.push_gap` is over 5m: nothing is sent before its claim is pushed
     ");
+    let text = format!(
+        "{SITE}enabled = false\n[ledger]\npush_gap = \"40s\"\n\
+         [channels.a]\nkind = \"bluesky\"\nhandle = \"blog.example\"\n\
+         [channels.b]\nkind = \"devto\"\nsend_window = \"40s\"\n\
+         [channels.c]\nkind = \"devto\"\napi_key_env = \"OTHER_KEY\"\nenabled = false\n"
+    );
+    insta::assert_snapshot!(parse(&text).unwrap().warnings.join("\n"), @r"
+    sayonce.toml:4: `site.enabled` is `false`: nothing new is announced
+    sayonce.toml:7: `channels.a.send_window` (30s) is below the 40s between two pushes (`ledger.push_gap`): claims reach the ledger too late to be sent
+    ");
 }
 
 #[test]

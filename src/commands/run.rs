@@ -9,6 +9,7 @@ use crate::channel::registry;
 use crate::cli::{Format, RunArgs};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::config::advice::of_push_gap;
 use crate::engine::core::Core;
 use crate::engine::driver::{Hands, Line, Taken, drive};
 use crate::engine::ending::Ending;
@@ -62,6 +63,13 @@ pub(super) fn run(
         push_allowance: PUSH_ALLOWANCE,
     };
     tell_notices(&world, terminal);
+    if world.config.ledger.push_gap.is_none() {
+        // What the file itself says was warned of when it was read.
+        let rules = world.config.channels.iter().map(|channel| &channel.rules);
+        for unwise in rules.filter_map(|rules| of_push_gap(rules, limits.push_gap)) {
+            terminal.tell(&Notice::Warning(unwise));
+        }
+    }
     let journal = store.read_journal()?;
     let timezone = world.config.site.timezone;
     let titles = world.titles(None);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::document::{Findings, Section};
 use super::{ChannelConfig, ServiceConfig, Visibility};
-use crate::model::channel::Policy;
+use crate::model::channel::{ChannelRules, Policy};
 use crate::model::time::duration_text;
 
 /// Below this, even a healthy service in another part of the world is taken for a silent one.
@@ -110,4 +110,17 @@ pub(super) fn of_channel(
         hidden,
         "is `direct`: nobody but those mentioned will see the posts".to_owned(),
     );
+}
+
+/// Says that pushes are further apart than a claim is good for; none if they are not.
+pub(crate) fn of_push_gap(rules: &ChannelRules, gap: Duration) -> Option<String> {
+    (rules.send_window < gap).then(|| {
+        format!(
+            "`channels.{}.send_window` ({}) is below the {} between two pushes (`ledger.push_gap`): claims reach the \
+             ledger too late to be sent",
+            rules.name,
+            duration_text(rules.send_window),
+            duration_text(gap)
+        )
+    })
 }

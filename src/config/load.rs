@@ -7,7 +7,7 @@ use toml::de::DeTable;
 use super::channel::{self, Loaded};
 use super::document::{Findings, Section};
 use super::keys::{CHANNEL_KEYS, LEDGER_KEYS, ROOT_KEYS, SITE_KEYS, kind_keys};
-use super::{Config, ConfigError, Problem, ServiceConfig, ledger, site};
+use super::{Config, ConfigError, Problem, ServiceConfig, advice, ledger, site};
 use crate::model::channel::Kind;
 
 /// Reads a configuration; every problem is found in one go.
@@ -30,6 +30,13 @@ pub(super) fn parse(file: &Path, text: &str) -> Result<Config, ConfigError> {
     let ledger = ledger::read(&root, &mut findings);
     let channels = channel::read_all(&root, &site, &mut findings);
     refuse_twins(&channels, &mut findings);
+    if let Some(gap) = ledger.as_ref().and_then(|ledger| ledger.push_gap) {
+        for loaded in channels.iter().filter(|loaded| loaded.enabled) {
+            if let Some(unwise) = advice::of_push_gap(&loaded.channel.rules, gap) {
+                findings.warning(loaded.place, unwise);
+            }
+        }
+    }
     root.refuse_unknown(&ROOT_KEYS, &mut findings, place_of_key);
     let (problems, warnings) = findings.finish();
     if !problems.is_empty() {

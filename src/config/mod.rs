@@ -2,7 +2,7 @@
 //!
 //! Start reading at [`Config::parse`]. Invariant: no secret is ever read from the file or repeated in a message.
 
-mod advice;
+pub(crate) mod advice;
 mod channel;
 mod document;
 pub mod keys;

@@ -69,6 +69,12 @@ pub(super) fn read(root: &Section<'_>, findings: &mut Findings<'_>) -> SiteRead 
     let enabled = section.read("enabled", findings, flag);
     section.refuse_unknown(&SITE_KEYS, findings, place_of_key);
     refuse_no_source(&section, findings);
+    if let Some(given) = enabled.as_ref().filter(|given| !given.value) {
+        findings.warning(
+            given.place,
+            "`site.enabled` is `false`: nothing new is announced",
+        );
+    }
     for (key, given) in [("first_run_max", &first_run_max), ("max_new", &max_new)] {
         warn_of_flood(key, given.as_ref(), findings);
     }
