@@ -1,14 +1,17 @@
 //! The program as people start it: the real binary, a real repository with a remote, and services on loopback.
 
 mod actions;
+mod alarms;
 mod audit;
 mod clones;
 mod floods;
+mod freed;
 mod homes;
 mod job;
 mod killed;
 mod ledger;
 mod matrix;
+mod moved;
 mod options;
 mod packages;
 mod people;
@@ -17,4 +20,5 @@ mod rehearsal;
 mod secrets;
 pub(crate) mod site;
 pub(crate) mod stopped;
+mod switched;
 mod trouble;

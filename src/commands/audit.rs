@@ -15,7 +15,7 @@ use crate::model::ids::{Account, ChannelName};
 use crate::model::outcome::{Listing, Opening, Trouble};
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
-use crate::plan::alarms::Facts;
+use crate::plan::alarms::{Facts, account_changed};
 use crate::plan::audit::{Audit, audit as judge};
 use crate::plan::read_back::{ReadBack, gone, posted, posted_since, read_back};
 use crate::report::audit::{Looked, Report, json, text};
@@ -51,6 +51,7 @@ pub(super) fn audit(
         audit: &audit,
         looked: looked.as_deref(),
         out_of_scope,
+        switched_off: &view.world.config.disabled,
         timezone: view.world.config.site.timezone,
         now: view.now,
     };
@@ -158,13 +159,9 @@ fn by_account(
             for (id, remote) in &result.gone {
                 audit.alarm(gone(id, remote), Exit::NeedsPerson);
             }
-            if let Some(first) = result.of_another_account.first() {
-                audit.alarm(
-                    format!(
-                        "{name}: the account is {account} now, and {first} was posted by another one"
-                    ),
-                    Exit::NeedsPerson,
-                );
+            let all = view.snapshot.rows.values().map(|stored| &stored.row);
+            if let Some(sentence) = account_changed(all, name, &account) {
+                audit.alarm(sentence, Exit::NeedsPerson);
             }
             Looked::Read {
                 channel: name.clone(),

@@ -57,7 +57,7 @@ pub(super) fn commit(
             baseline: wanted.baseline.clone(),
             at: wanted.at,
             subject: wanted.subject.clone(),
-            decision: wanted.decision.clone(),
+            decision: wanted.decision.clone().map(Box::new),
         });
         match report {
             PushReport::Landed { .. } => return Ok(wanted.told),

@@ -119,8 +119,13 @@ pub(super) fn of_audit(view: &View, audit: &Audit, report: String) -> Digest {
         if let Some(reason) = &finding.reason {
             sentence = format!("{sentence}: {reason}");
         }
-        if let Some(command) = &finding.command {
-            sentence = format!("{sentence}; {command}");
+        let commands: Vec<_> = finding
+            .ways
+            .iter()
+            .map(|way| way.command.as_str())
+            .collect();
+        if !commands.is_empty() {
+            sentence = format!("{sentence}; {}", commands.join(", or: "));
         }
         problems.push(sentence);
     }

@@ -15,7 +15,7 @@ use crate::ledger::{Snapshot, Store as _};
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
 use crate::plan::matrix::{by_channel, by_shard};
-use crate::plan::outlook::{Outlook, outlook};
+use crate::plan::outlook::{Circumstances, Outlook, outlook};
 use crate::plan::survey::{Survey, survey};
 use crate::report::digest::{Digest, NextRun, Shown};
 use crate::report::terminal::Terminal;
@@ -122,12 +122,13 @@ pub(super) fn status(
 }
 
 impl View {
-    /// Both verbs succeed if they could compute, whatever they found.
+    /// Both verbs succeed if they could compute, whatever they found; an article that had to be left out is one that
+    /// they could not compute.
     const fn exit(&self) -> Exit {
-        if self.world.sources_failed {
-            Exit::Usage
-        } else {
+        if self.world.catalog.problems.is_empty() {
             Exit::Proved
+        } else {
+            Exit::Usage
         }
     }
 
@@ -272,7 +273,11 @@ pub(super) fn view(
                 snapshot.rows.get(&surveyed.id).map(|stored| &stored.row),
                 survey.items.get(&surveyed.id.item),
                 channel,
-                header.and_then(|known| known.text_limit),
+                Circumstances {
+                    text_limit: header.and_then(|known| known.text_limit),
+                    paused_until: header.and_then(|known| known.not_before),
+                    announce: selection.announce,
+                },
                 None,
                 now,
             ))

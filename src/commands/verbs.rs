@@ -168,6 +168,41 @@ mod tests {
         text
     }
 
+    /// The verbs that the page names for a state, in its second column.
+    fn documented(state: &str) -> Vec<String> {
+        let page = include_str!("../../docs/protocol.md");
+        let (_, section) = page.split_once("## What a person may say").unwrap();
+        let start = format!("| {state} |");
+        let mut lines = section.lines();
+        let line = lines.find(|line| line.starts_with(&start)).unwrap();
+        let verbs = line.split('|').nth(2).unwrap();
+        let named = verbs.split('`').skip(1).step_by(2);
+        named.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_page_names_the_verbs_of_each_state() {
+        use fixture::{claimed, deferred, doubted, held, proved, refused, skipped, start};
+        let late = start().plus(Duration::from_hours(1));
+        let check = |state: &str, events: Vec<Event>| {
+            let answers = answers(late, events);
+            let lines = answers.lines().filter_map(|line| line.split_once(": ok, "));
+            let mut right: Vec<_> = lines.map(|(verb, _)| verb.to_owned()).collect();
+            let mut documented = documented(state);
+            right.sort();
+            documented.sort();
+            assert_eq!(right, documented, "{state}");
+        };
+        check("pending", Vec::new());
+        check("`in_flight`", vec![claimed(1)]);
+        check("`in_doubt`", vec![claimed(1), doubted()]);
+        check("`retry`", vec![claimed(1), deferred(Counts::Attempt)]);
+        check("`done`", vec![claimed(1), proved("1")]);
+        check("`failed`", vec![claimed(1), refused()]);
+        check("`held`", vec![held()]);
+        check("`skipped`", vec![skipped()]);
+    }
+
     #[test]
     fn a_wrong_verb_is_answered_with_the_right_one() {
         use fixture::{claimed, deferred, doubted, held, proved, refused, skipped, start};

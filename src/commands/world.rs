@@ -63,8 +63,6 @@ pub(super) struct World {
     pub(super) config: Config,
     pub(super) catalog: Catalog,
     pub(super) announce: Announce,
-    /// The sources as a whole can't be read.
-    pub(super) sources_failed: bool,
 }
 
 impl World {
@@ -88,7 +86,6 @@ impl World {
             .collect();
         let fetch = Fetcher::new(clock);
         let loaded = source::load(&config.site, &names, &top, clock.now(), &fetch);
-        let sources_failed = loaded.is_err();
         let (catalog, announce) = match loaded {
             Ok(catalog) if config.site.enabled => (catalog, Announce::New),
             Ok(catalog) => (catalog, Announce::NothingNew),
@@ -106,7 +103,6 @@ impl World {
             config,
             catalog,
             announce,
-            sources_failed,
         }
     }
 

@@ -74,11 +74,17 @@ impl Core {
         self.claim(now, channel, &steps);
     }
 
-    /// A pause that the service asked for, in this run or in one before, or that follows a failure.
+    /// A pause that the service asked for, or that follows a failure.
     fn rests_until(&self, name: &ChannelName) -> Option<Timestamp> {
         if on(Mutant::PauseIgnored) {
             return None;
         }
+        let own = self.desks.get(name).and_then(|desk| desk.not_before);
+        own.max(self.paused_until(name))
+    }
+
+    /// A pause that the service asked for, in this run or in one before.
+    pub(super) fn paused_until(&self, name: &ChannelName) -> Option<Timestamp> {
         let header = self
             .outbox
             .snapshot()
@@ -86,7 +92,7 @@ impl Core {
         let recorded = header
             .and_then(|header| header.channels.get(name))
             .and_then(|known| known.not_before);
-        let own = self.desks.get(name).and_then(|desk| desk.not_before);
+        let own = self.desks.get(name).and_then(|desk| desk.asked_until);
         own.max(recorded)
     }
 
@@ -345,6 +351,9 @@ impl Core {
                     if let Some(desk) = self.desks.get_mut(channel.name()) {
                         desk.list_is_old = true;
                     }
+                    self.tell(Notice::Plain(format!(
+                        "{id}: it is not there and can't get there any more, so it was never posted"
+                    )));
                     self.record(
                         id,
                         vec![delivery::Event::Absent {

@@ -6,7 +6,7 @@ use crate::model::ids::ChannelName;
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
 use crate::plan::alarms::Facts;
-use crate::plan::outlook::{Aside, Outlook, Standing, outlook};
+use crate::plan::outlook::{Aside, Circumstances, Outlook, Standing, outlook};
 
 use super::core::Core;
 use super::desk::Phase;
@@ -80,7 +80,7 @@ impl Core {
         let deliveries = self.outlooks(now);
         let summary = Summary::of(&deliveries);
         let mut weighed = self.problems(&deliveries);
-        let mut alarms = Vec::new();
+        let mut alarms: Vec<String> = self.ledger_trouble().into_iter().collect();
         if let Some(survey) = &self.survey {
             let snapshot = self.outbox.snapshot();
             let facts = Facts {
@@ -95,7 +95,7 @@ impl Core {
             if !overdue.is_empty() {
                 weighed.exit = weighed.exit.or_worse(Exit::NeedsPerson);
             }
-            alarms = [facts.doubts(), overdue, facts.other_accounts()].concat();
+            alarms.extend([facts.doubts(), overdue, facts.other_accounts()].concat());
         }
         alarms.extend(self.alarms.iter().cloned());
         for delivery in &deliveries {
@@ -127,7 +127,10 @@ impl Core {
         for problem in &self.setup.catalog.problems {
             weighed.add(problem.clone(), Exit::Usage);
         }
-        if let Some(reason) = self.fatal() {
+        if self.ledger_trouble().is_some() {
+            // An alarm says why.
+            weighed.exit = weighed.exit.or_worse(Exit::Ledger);
+        } else if let Some(reason) = self.fatal() {
             weighed.add(reason.to_owned(), Exit::Ledger);
         } else if !self.outbox.unsaved().is_empty() {
             weighed.add(
@@ -168,6 +171,12 @@ impl Core {
         weighed
     }
 
+    /// Why nothing may be sent from the ledger as it was read last: it went backwards, or is not ours.
+    fn ledger_trouble(&self) -> Option<String> {
+        let snapshot = self.outbox.snapshot()?;
+        snapshot.standing.trouble()
+    }
+
     fn outlooks(&self, now: Timestamp) -> Vec<Outlook> {
         let Some(survey) = &self.survey else {
             return Vec::new();
@@ -198,7 +207,11 @@ impl Core {
                     self.outbox.row(&surveyed.id),
                     survey.items.get(&surveyed.id.item),
                     channel,
-                    self.text_limit(channel.name()),
+                    Circumstances {
+                        text_limit: self.text_limit(channel.name()),
+                        paused_until: self.paused_until(channel.name()),
+                        announce: self.setup.selection.announce,
+                    },
                     aside,
                     now,
                 ))

@@ -9,16 +9,17 @@ use crate::model::ids::{ChannelName, Token};
 use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
 use crate::model::outcome::{
-    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, Trouble, Wait,
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, Trouble, Wait,
 };
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
-use crate::plan::alarms::adopted;
+use crate::plan::alarms::{account_changed, adopted};
+use crate::plan::read_back::{gone, read_back};
 use crate::plan::survey::Verdict;
 
 use super::backoff::backoff;
 use super::core::Core;
-use super::desk::{DOUBTS_MAX, FAILURES_MAX, Phase};
+use super::desk::{DOUBTS_MAX, Desk, FAILURES_MAX, Phase};
 use super::matching::{Seen, seen};
 use super::outbox::Sort;
 
@@ -34,6 +35,7 @@ impl Core {
                 let skew = session
                     .clock_skew
                     .filter(|skew| *skew > self.setup.limits.clock_skew);
+                let account = session.account.clone();
                 desk.phase = Phase::Open(session);
                 if let (Some(skew), None) = (skew, self.skewed) {
                     self.skewed = Some(skew);
@@ -42,6 +44,9 @@ impl Core {
                         crate::model::time::duration_text(skew)
                     )));
                 }
+                let rows = self.outbox.rows();
+                let changed = account_changed(rows.values().copied(), name, &account);
+                self.alarm(changed);
             }
             Opening::Closed {
                 trouble: Trouble::Credentials,
@@ -141,12 +146,48 @@ impl Core {
                 open.then(|| (surveyed.id.clone(), url, not_before, record.cloned()))
             })
             .collect();
+        let missing = self.missing(now, name, &posts);
+        self.alarm(missing);
         for (id, url, not_before, record) in pending {
             // Times alone don't tell the editions apart: a person may be quick.
             let earlier = record.iter().flat_map(|record| &record.receipts);
             let earlier: Vec<&Remote> = earlier.map(|receipt| &receipt.remote).collect();
             let seen = seen(&posts, &url, not_before, &earlier);
             self.compare(now, &id, record.as_ref(), &seen);
+        }
+    }
+
+    /// Returns what is done and not in the account's list, as far as that reaches back for sure: one that is cut, or not
+    /// in the order of time, says nothing about older posts.
+    fn missing(&self, now: Timestamp, name: &ChannelName, posts: &[SeenPost]) -> Vec<String> {
+        let times: Vec<_> = posts.iter().map_while(|post| post.created_at).collect();
+        let (true, Some(oldest), Some(session)) = (
+            times.len() == posts.len() && times.is_sorted_by(|one, other| one >= other),
+            times.last(),
+            self.desks.get(name).and_then(Desk::session),
+        ) else {
+            return Vec::new();
+        };
+        let rows = self.outbox.rows();
+        let settled = rows.values().copied().filter(|row| {
+            let claim = row.publish().and_then(|record| record.claim.as_ref());
+            // A list may lag behind as long as that.
+            row.channel == *name && claim.is_some_and(|claim| claim.quiet_until < now)
+        });
+        let result = read_back(settled, &session.account, posts, *oldest);
+        result
+            .gone
+            .iter()
+            .map(|(id, remote)| gone(id, remote))
+            .collect()
+    }
+
+    /// Takes something that somebody should look at.
+    fn alarm(&mut self, sentences: impl IntoIterator<Item = String>) {
+        for sentence in sentences {
+            if !self.alarms.contains(&sentence) {
+                self.alarms.push(sentence);
+            }
         }
     }
 

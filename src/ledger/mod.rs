@@ -244,7 +244,7 @@ pub struct Batch {
     /// The commit's subject, where the rows alone don't say what happened (`ledger: baseline of ...`).
     pub subject: Option<String>,
     /// The person's decision that it is, where the rows don't hold one.
-    pub decision: Option<Decision>,
+    pub decision: Option<Box<Decision>>,
 }
 
 /// A row to write.

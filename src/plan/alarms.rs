@@ -7,8 +7,9 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::ledger::{Baseline, Header};
 use crate::model::delivery::State;
+use crate::model::ids::{Account, ChannelName};
 use crate::model::item::{Item, ItemId};
-use crate::model::outcome::Remote;
+use crate::model::outcome::{Evidence, Remote};
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::{Timestamp, duration_text};
 use crate::source::Catalog;
@@ -18,6 +19,9 @@ use super::survey::{Survey, Verdict};
 
 /// A doubt that lasts longer is an alarm.
 pub const DOUBT_ALARM: Duration = Duration::from_mins(5);
+
+/// A post that was there already is news for a day: its run told it, and nobody may have been there to read it.
+const ADOPTION_ALARM: Duration = Duration::from_hours(24);
 
 /// A list of fewer articles is a young site's, not a short feed.
 const FEED_ITEMS_MIN: usize = 5;
@@ -42,15 +46,20 @@ pub struct Facts<'a> {
 impl Facts<'_> {
     /// Returns what is in doubt, or claimed and not settled, for too long.
     pub fn doubts(&self) -> Vec<String> {
-        let doubts = self.deliveries.iter().filter_map(|delivery| {
-            let since = self.doubt_since(&delivery.id)?;
+        let selected = self.deliveries.iter().map(|delivery| (&delivery.id, ""));
+        // Runs don't look for what is on a channel that is switched off, so somebody has to know of it.
+        let off = self.rows.keys().filter_map(|id| {
+            self.config.disabled.contains(&id.channel).then_some((
+                *id,
+                "; its channel is switched off (`enabled = false`), so nobody looks for it: switch it on for one run",
+            ))
+        });
+        let doubts = selected.chain(off).filter_map(|(id, more)| {
+            let since = self.doubt_since(id)?;
             let lasts = self.now.since(since);
             (lasts > DOUBT_ALARM).then(|| {
-                format!(
-                    "{}: in doubt for {}, since {since}",
-                    delivery.id,
-                    duration_text(lasts)
-                )
+                let lasts = duration_text(lasts);
+                format!("{id}: in doubt for {lasts}, since {since}{more}")
             })
         });
         doubts.collect()
@@ -103,6 +112,19 @@ impl Facts<'_> {
         Some(known).max(delayed).max(planned)
     }
 
+    /// Returns what was taken for an announcement within the last day, because it was there.
+    pub fn adoptions(&self) -> Vec<String> {
+        let adopted = self.deliveries.iter().filter_map(|delivery| {
+            let record = self.rows.get(&delivery.id)?.publish()?;
+            let is_news = record
+                .settled_at
+                .is_some_and(|at| self.now.since(at) < ADOPTION_ALARM);
+            (record.state == State::Done && record.evidence == Some(Evidence::Adopted) && is_news)
+                .then(|| Some(adopted(&delivery.id, record.remote.as_ref()?)))?
+        });
+        adopted.collect()
+    }
+
     /// Returns channels whose unsettled deliveries are of another account than the newest claim's: that account's lists
     /// say nothing about them, so runs leave them alone.
     pub fn other_accounts(&self) -> Vec<String> {
@@ -111,14 +133,7 @@ impl Facts<'_> {
                 .rows
                 .values()
                 .filter(|row| row.channel == *channel.name());
-            let newest = rows
-                .clone()
-                .filter_map(|row| {
-                    let claimed_at = row.publish()?.claim.as_ref()?.claimed_at;
-                    Some((claimed_at, row.account.as_ref()?))
-                })
-                .max()
-                .map(|(_, account)| account)?;
+            let newest = newest_account(rows.clone().copied(), channel.name())?;
             let left: Vec<_> = rows
                 .filter(|row| row.publish().is_some_and(|record| !record.state.is_settled()))
                 .filter_map(|row| {
@@ -142,6 +157,32 @@ impl Facts<'_> {
         });
         changed.collect()
     }
+}
+
+/// Returns the account of the newest claim on a channel.
+pub fn newest_account<'a>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    channel: &ChannelName,
+) -> Option<&'a Account> {
+    let of_channel = rows.into_iter().filter(|row| row.channel == *channel);
+    let accounts = of_channel.filter_map(|row| {
+        let claimed_at = row.publish()?.claim.as_ref()?.claimed_at;
+        Some((claimed_at, row.account.as_ref()?))
+    });
+    accounts.max().map(|(_, newest)| newest)
+}
+
+/// Says that a channel posts as somebody else than its newest claim; none if it does not.
+pub fn account_changed<'a>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    channel: &ChannelName,
+    now: &Account,
+) -> Option<String> {
+    let before = newest_account(rows, channel).filter(|before| *before != now)?;
+    Some(format!(
+        "{channel}: the account changed from {before} to {now}: what is new is posted there, and what {before} posted \
+         can't be read back any more"
+    ))
 }
 
 /// Says that a post was there before anything was sent, and what to do if it is not the announcement.
@@ -214,7 +255,6 @@ mod tests {
 
     use super::*;
     use crate::ledger::fixture::{claimed, doubted, proved, row};
-    use crate::model::ids::Account;
 
     const CONFIG: &str = "[site]\nurl = \"https://blog.example\"\nfeed = \"feed.xml\"\n\
                           [channels.mastodon]\nkind = \"mastodon\"\nserver = \"https://mastodon.example\"\n";

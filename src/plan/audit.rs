@@ -8,7 +8,7 @@ use crate::model::time::Timestamp;
 use crate::source::Catalog;
 
 use super::alarms::{DOUBT_ALARM, Facts, short_feed};
-use super::outlook::{Outlook, Standing};
+use super::outlook::{Outlook, Standing, Way};
 use super::survey::Survey;
 
 /// What an audit found.
@@ -50,8 +50,8 @@ pub struct Finding {
     pub since: Option<Timestamp>,
     /// Why, or what comes next, in plain words.
     pub reason: Option<String>,
-    /// What frees it; none: time alone.
-    pub command: Option<String>,
+    /// What frees it; none: time alone, or the reason says what to do.
+    pub ways: Vec<Way>,
 }
 
 /// How a delivery is open.
@@ -69,17 +69,20 @@ pub enum Open {
     Unreadable,
     /// Not due yet, or the next run settles it.
     Waiting,
+    /// Nothing new is announced while `site.enabled` is `false`.
+    SwitchedOff,
 }
 
 impl Open {
     /// Every way, in the order of urgency for people.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Hole,
         Self::Stuck,
         Self::Held,
         Self::Failed,
         Self::Unreadable,
         Self::Waiting,
+        Self::SwitchedOff,
     ];
 
     /// Returns the word that JSON uses.
@@ -91,6 +94,7 @@ impl Open {
             Self::Failed => "failed",
             Self::Unreadable => "unreadable",
             Self::Waiting => "waiting",
+            Self::SwitchedOff => "switched_off",
         }
     }
 
@@ -99,7 +103,8 @@ impl Open {
             Self::Hole | Self::Stuck | Self::Held => Exit::NeedsPerson,
             Self::Failed => Exit::Refused,
             Self::Unreadable => Exit::Ledger,
-            Self::Waiting => Exit::WorkRemains,
+            // Nobody has to act, but it is not proved either: a switch that was forgotten must not look like success.
+            Self::Waiting | Self::SwitchedOff => Exit::WorkRemains,
         }
     }
 }
@@ -141,6 +146,7 @@ pub fn audit(facts: &Facts<'_>, catalog: &Catalog, survey: &Survey, snapshot: &S
         &facts.rows,
     );
     for sentence in [
+        facts.adoptions(),
         facts.doubts(),
         facts.overdue(),
         facts.other_accounts(),
@@ -167,14 +173,14 @@ fn finding(delivery: &Outlook, facts: &Facts<'_>, snapshot: &Snapshot) -> Option
         Open::Hole => facts.due_since(delivery),
         Open::Stuck => facts.doubt_since(&delivery.id),
         Open::Held | Open::Failed => record.and_then(|record| record.settled_at),
-        Open::Unreadable | Open::Waiting => None,
+        Open::Unreadable | Open::Waiting | Open::SwitchedOff => None,
     };
     Some(Finding {
         id: delivery.id.clone(),
         open,
         since,
         reason: delivery.reason.clone(),
-        command: command(delivery, open, snapshot),
+        ways: ways(delivery, open, snapshot),
     })
 }
 
@@ -182,6 +188,7 @@ fn how_open(delivery: &Outlook, record: Option<&Record>, facts: &Facts<'_>) -> O
     match delivery.standing {
         Standing::Unreadable => return Some(Open::Unreadable),
         Standing::KeptBack | Standing::NeedsPerson => return Some(Open::Hole),
+        Standing::SwitchedOff => return Some(Open::SwitchedOff),
         Standing::ByState => {}
     }
     let is_later = delivery.due_at.is_some_and(|at| at > facts.now);
@@ -204,27 +211,32 @@ fn how_open(delivery: &Outlook, record: Option<&Record>, facts: &Facts<'_>) -> O
     }
 }
 
-fn command(delivery: &Outlook, open: Open, snapshot: &Snapshot) -> Option<String> {
+fn ways(delivery: &Outlook, open: Open, snapshot: &Snapshot) -> Vec<Way> {
     let (item, channel) = (&delivery.id.item, &delivery.id.channel);
     match open {
         // The reason names the commands, or there is none: the article has to change.
-        Open::Hole if delivery.standing == Standing::NeedsPerson => None,
-        Open::Hole if delivery.standing == Standing::KeptBack => None,
-        Open::Hole => Some("sayonce run".to_owned()),
-        Open::Stuck => Some(format!(
-            "sayonce run, which looks for it, or, if you see it: sayonce resolve {item} {channel} --posted URL"
-        )),
-        Open::Held | Open::Failed => delivery.command(),
-        Open::Unreadable => snapshot
-            .unreadable
-            .iter()
-            .find(|file| file.delivery.as_ref() == Some(&delivery.id))
-            .map(|file| {
-                format!(
-                    "git log -p -- {} shows how it was: mend it, and commit that",
-                    file.path
+        Open::Hole if delivery.standing == Standing::NeedsPerson => Vec::new(),
+        Open::Hole if delivery.standing == Standing::KeptBack => Vec::new(),
+        Open::Hole => vec![Way::new("sayonce run".to_owned(), "")],
+        Open::Stuck => vec![
+            Way::new("sayonce run".to_owned(), "looks for it"),
+            Way::new(
+                format!("sayonce resolve {item} {channel} --posted URL"),
+                "if you see it",
+            ),
+        ],
+        Open::Held | Open::Failed => delivery.ways(),
+        Open::Unreadable => {
+            let mut files = snapshot.unreadable.iter();
+            let file = files.find(|file| file.delivery.as_ref() == Some(&delivery.id));
+            let shown = file.map(|file| {
+                Way::new(
+                    format!("git log -p -- {}", file.path),
+                    "shows how it was: mend it, and commit that",
                 )
-            }),
-        Open::Waiting => None,
+            });
+            shown.into_iter().collect()
+        }
+        Open::Waiting | Open::SwitchedOff => Vec::new(),
     }
 }

@@ -13,7 +13,7 @@ use crate::render::measure::measure;
 use crate::render::{Stamp, compose};
 
 use super::decide::{Step, decide};
-use super::survey::{Surveyed, Verdict};
+use super::survey::{Announce, Surveyed, Verdict};
 
 /// One delivery as `plan`, `status`, `run` and `rehearse` show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,26 +60,78 @@ impl Outlook {
         match self.standing {
             Standing::ByState => by_state,
             // Its channel's sentence says it already, with its own code.
-            Standing::KeptBack => Exit::Proved,
+            Standing::KeptBack | Standing::SwitchedOff => Exit::Proved,
             Standing::Unreadable => Exit::Ledger,
             Standing::NeedsPerson => Exit::NeedsPerson,
         }
     }
 
     /// Returns the commands that free a delivery which waits for a person.
-    pub fn command(&self) -> Option<String> {
+    pub fn ways(&self) -> Vec<Way> {
         let (item, channel) = (&self.id.item, &self.id.channel);
         match self.state {
-            Some(State::Held) => Some(format!(
-                "sayonce resolve {item} {channel} --posted URL (or --not-posted), or: sayonce retry {item} {channel}"
-            )),
-            Some(State::Failed) => Some(format!(
-                "sayonce retry {item} {channel}, or: sayonce skip {item} {channel}"
-            )),
+            Some(State::Held) => vec![
+                Way::new(
+                    format!("sayonce resolve {item} {channel} --posted URL"),
+                    "it is there",
+                ),
+                Way::new(
+                    format!("sayonce resolve {item} {channel} --not-posted"),
+                    "it is not: the next run sends it once more",
+                ),
+                Way::new(
+                    format!("sayonce skip {item} {channel}"),
+                    "it shall not be announced",
+                ),
+            ],
+            Some(State::Failed) => vec![
+                Way::new(
+                    format!("sayonce retry {item} {channel}"),
+                    "the next run sends it once more",
+                ),
+                Way::new(
+                    format!("sayonce skip {item} {channel}"),
+                    "it shall not be announced",
+                ),
+            ],
             None
             | Some(
                 State::InFlight | State::InDoubt | State::Retry | State::Done | State::Skipped,
-            ) => None,
+            ) => Vec::new(),
+        }
+    }
+
+    /// Returns every command that frees a delivery, those that its reason names included.
+    pub fn commands(&self) -> Vec<String> {
+        let ways = self.ways().into_iter().map(|way| way.command);
+        let reason = self.reason.as_deref().unwrap_or_default();
+        let named = reason.split('`').skip(1).step_by(2);
+        let named = named.filter(|text| text.starts_with("sayonce "));
+        ways.chain(named.map(str::to_owned)).collect()
+    }
+}
+
+/// A command that frees a delivery, as it is typed, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The command.
+    pub command: String,
+    /// What it means, in a few words; empty: it needs none.
+    pub means: &'static str,
+}
+
+impl Way {
+    /// Makes one.
+    pub const fn new(command: String, means: &'static str) -> Self {
+        Self { command, means }
+    }
+
+    /// Returns a line that can be pasted into a shell as it is.
+    pub fn line(&self) -> String {
+        if self.means.is_empty() {
+            self.command.clone()
+        } else {
+            format!("{}  # {}", self.command, self.means)
         }
     }
 }
@@ -91,6 +143,8 @@ pub enum Standing {
     ByState,
     /// Kept back by a flood guard.
     KeptBack,
+    /// Nothing new is announced while `site.enabled` is `false`.
+    SwitchedOff,
     /// Its row can't be read.
     Unreadable,
     /// It can't be sent as it is, or waits for a person.
@@ -106,6 +160,17 @@ pub enum Aside<'a> {
     NotYet(&'a str),
 }
 
+/// What is known of a channel now, beside its configuration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances {
+    /// The text limit that its server told.
+    pub text_limit: Option<usize>,
+    /// Nothing is asked of it before, because it said so.
+    pub paused_until: Option<Timestamp>,
+    /// Whether new deliveries may start.
+    pub announce: Announce,
+}
+
 /// Returns what people are told of a delivery.
 ///
 /// `aside`: what this run learned of it that stands in no row.
@@ -114,10 +179,11 @@ pub fn outlook(
     row: Option<&Row>,
     item: Option<&Item>,
     channel: &ChannelConfig,
-    text_limit: Option<usize>,
+    circumstances: Circumstances,
     aside: Option<Aside<'_>>,
     now: Timestamp,
 ) -> Outlook {
+    let text_limit = circumstances.text_limit;
     let record = row.and_then(Row::publish);
     let mut outlook = blank(&surveyed.id, record);
     let frozen = record.and_then(|record| Some((record, record.claim.as_ref()?)));
@@ -151,6 +217,12 @@ pub fn outlook(
             outlook.reason = Some(reason.clone());
             outlook.standing = Standing::ByState;
         }
+        Verdict::InPlay | Verdict::KeptBack(_) | Verdict::Renamed(_)
+            if record.is_none() && circumstances.announce == Announce::NothingNew =>
+        {
+            outlook.reason = Some("`site.enabled = false`: nothing new is announced".to_owned());
+            outlook.standing = Standing::SwitchedOff;
+        }
         Verdict::KeptBack(reason) => {
             outlook.reason = Some(reason.clone());
             outlook.standing = Standing::KeptBack;
@@ -163,7 +235,11 @@ pub fn outlook(
             outlook.reason = Some(reason.clone());
             outlook.standing = Standing::NeedsPerson;
         }
-        Verdict::InPlay | Verdict::Withdrawn => describe(&mut outlook, record, item, channel, now),
+        Verdict::InPlay | Verdict::Withdrawn => {
+            let readable = channel.kind().traits().readable;
+            let step = decide(record, item, &channel.rules, readable, now);
+            describe(&mut outlook, paused(step, circumstances.paused_until, now));
+        }
     }
     match aside {
         Some(Aside::Unsendable(reason)) => {
@@ -198,16 +274,24 @@ fn blank(id: &DeliveryId, record: Option<&Record>) -> Outlook {
     }
 }
 
+/// What needs the service waits until it may be asked again.
+fn paused(step: Step, until: Option<Timestamp>, now: Timestamp) -> Step {
+    let Some(pause) = until.filter(|pause| *pause > now) else {
+        return step;
+    };
+    match step {
+        Step::Later { until, why } if until >= pause => Step::Later { until, why },
+        Step::Send { .. } | Step::Look | Step::TakeOver | Step::Later { .. } => Step::Later {
+            until: pause,
+            why: "the service asked for a pause".to_owned(),
+        },
+        Step::Busy { .. } | Step::Absent | Step::Hold(_) | Step::Rest | Step::NeedsApproval => step,
+    }
+}
+
 /// Says what comes next.
-fn describe(
-    outlook: &mut Outlook,
-    record: Option<&Record>,
-    item: Option<&Item>,
-    channel: &ChannelConfig,
-    now: Timestamp,
-) {
-    let readable = channel.kind().traits().readable;
-    match decide(record, item, &channel.rules, readable, now) {
+fn describe(outlook: &mut Outlook, step: Step) {
+    match step {
         Step::Send { .. } if outlook.reason.is_none() => {
             outlook.reason = Some("due now".to_owned());
         }

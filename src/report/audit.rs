@@ -28,6 +28,8 @@ pub struct Report<'a> {
     pub audit: &'a Audit,
     /// What the accounts' own lists said, if they were asked.
     pub looked: Option<&'a [Looked]>,
+    /// Channels that the configuration switches off: no delivery on them is asked about.
+    pub switched_off: &'a [ChannelName],
     /// How many articles are out of scope.
     pub out_of_scope: usize,
     /// For times.
@@ -80,6 +82,7 @@ pub fn text(report: &Report<'_>) -> String {
             (Open::Held, _) => "needs you".to_owned(),
             (Open::Failed, _) => "refused".to_owned(),
             (Open::Unreadable, _) => "its row can't be read".to_owned(),
+            (Open::SwitchedOff, _) => "not announced while the site is switched off".to_owned(),
         };
         put!(text, "{}: {words}", finding.id);
         if let Some(since) = finding.since {
@@ -91,12 +94,21 @@ pub fn text(report: &Report<'_>) -> String {
             );
         }
         text.push('\n');
-        for line in [&finding.reason, &finding.command].into_iter().flatten() {
-            put!(text, "  {line}\n");
+        if let Some(reason) = &finding.reason {
+            put!(text, "  {reason}\n");
+        }
+        for way in &finding.ways {
+            put!(text, "  {}\n", way.line());
         }
     }
     if !report.audit.findings.is_empty() {
         text.push('\n');
+    }
+    for channel in report.switched_off {
+        put!(
+            text,
+            "{channel}: switched off (`enabled = false`), so nothing is asked about it\n"
+        );
     }
     for looked in report.looked.unwrap_or_default() {
         put_looked(&mut text, looked);
@@ -171,6 +183,7 @@ fn verdict(audit: &Audit) -> String {
             Open::Failed => "refused",
             Open::Unreadable => "not to be read",
             Open::Waiting => "waiting",
+            Open::SwitchedOff => "switched off",
         };
         (count > 0).then(|| format!("{count} {words}"))
     });
@@ -183,7 +196,11 @@ fn verdict(audit: &Audit) -> String {
         .filter(|(count, _, _)| *count > 0)
         .map(|(count, one, many)| number(count, one, many));
     let parts: Vec<_> = counted.chain(more).collect();
+    let is_off = |finding: &Finding| finding.open == Open::SwitchedOff;
     let comfort = match audit.exit {
+        Exit::WorkRemains if audit.findings.iter().all(is_off) => {
+            " `site.enabled = true` lets the next run announce."
+        }
         Exit::WorkRemains => " Nothing needs doing; the next run continues.",
         Exit::Proved
         | Exit::Internal
@@ -206,6 +223,8 @@ struct AuditReport<'a> {
     alarms: &'a [String],
     problems: &'a [String],
     out_of_scope: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    switched_off: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     remote: Option<Vec<LookedReport<'a>>>,
     ledger: LedgerReport,
@@ -219,7 +238,8 @@ struct FindingReport<'a> {
     open: &'static str,
     since: Option<String>,
     reason: Option<&'a str>,
-    command: Option<&'a str>,
+    command: Option<String>,
+    commands: Vec<String>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -250,11 +270,20 @@ pub fn json(report: &Report<'_>, ledger: LedgerReport) -> String {
         deliveries: json::deliveries(report.deliveries, Posts::LeftOut),
         summary: json::summary(Summary::of(report.deliveries)),
         proved: audit.exit == Exit::Proved,
-        holes: holes.map(finding_report).collect(),
-        findings: findings().map(finding_report).collect(),
+        holes: holes
+            .map(|finding| finding_report(finding, report.deliveries))
+            .collect(),
+        findings: findings()
+            .map(|finding| finding_report(finding, report.deliveries))
+            .collect(),
         alarms: &audit.alarms,
         problems: &audit.problems,
         out_of_scope: report.out_of_scope,
+        switched_off: report
+            .switched_off
+            .iter()
+            .map(ChannelName::as_str)
+            .collect(),
         remote: report.looked.map(|looked| {
             let reports = looked.iter().map(|looked| looked_report(looked, report));
             reports.collect()
@@ -264,14 +293,22 @@ pub fn json(report: &Report<'_>, ledger: LedgerReport) -> String {
     })
 }
 
-fn finding_report(finding: &Finding) -> FindingReport<'_> {
+fn finding_report<'a>(finding: &'a Finding, deliveries: &[Outlook]) -> FindingReport<'a> {
+    // What the reason names frees it as well.
+    let named = deliveries
+        .iter()
+        .find(|delivery| delivery.id == finding.id && finding.ways.is_empty())
+        .map(Outlook::commands);
+    let ways = finding.ways.iter().map(|way| way.command.clone());
+    let commands: Vec<String> = ways.chain(named.unwrap_or_default()).collect();
     FindingReport {
         item: finding.id.item.as_str(),
         channel: finding.id.channel.as_str(),
         open: finding.open.label(),
         since: finding.since.map(|at| at.to_string()),
         reason: finding.reason.as_deref(),
-        command: finding.command.as_deref(),
+        command: (!commands.is_empty()).then(|| commands.join(", or: ")),
+        commands,
     }
 }
 

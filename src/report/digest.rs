@@ -153,7 +153,7 @@ fn remedies(delivery: &Outlook) -> Vec<String> {
         (Standing::ByState, Some(State::Failed)) => {
             vec![format!("retry {which}"), format!("skip {which}")]
         }
-        (Standing::Unreadable, _)
+        (Standing::Unreadable | Standing::SwitchedOff, _)
         | (
             Standing::ByState,
             None

@@ -66,7 +66,8 @@ pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz, began_at: Timestam
             encode_whole(row).unwrap_or_default()
         );
     }
-    if ending.deliveries.is_empty() && !ending.problems.is_empty() {
+    let has_trouble = !ending.problems.is_empty() || !ending.alarms.is_empty();
+    if ending.deliveries.is_empty() && has_trouble {
         // What is due is not known where the ledger or the articles can't be read.
         text.push_str("Nothing was announced.\n");
     } else {
@@ -201,8 +202,8 @@ fn put_articles<'a>(
         if let Some(reason) = delivery.reason.as_ref().filter(|_| unfinished) {
             put!(text, "\n  {:width$}  {reason}", "");
         }
-        if let Some(command) = delivery.command() {
-            put!(text, "\n  {:width$}  {command}", "");
+        for way in delivery.ways() {
+            put!(text, "\n  {:width$}  {}", "", way.line());
         }
         text.push('\n');
     }

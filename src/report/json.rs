@@ -95,6 +95,9 @@ pub(super) struct DeliveryReport {
     evidence: Option<&'static str>,
     updated_at: Option<String>,
     due_at: Option<String>,
+    /// What frees it, as it is typed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<String>,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     post: Option<Value>,
@@ -203,6 +206,7 @@ pub(super) fn deliveries(outlooks: &[Outlook], posts: Posts) -> Vec<DeliveryRepo
             evidence: outlook.evidence.map(crate::model::outcome::Evidence::label),
             updated_at: outlook.updated_at.map(|at| at.to_string()),
             due_at: outlook.due_at.map(|at| at.to_string()),
+            commands: outlook.commands(),
             notes: outlook.notes.clone(),
             post: match posts {
                 Posts::Shown => outlook

@@ -88,6 +88,57 @@ fn killed_before_the_post_was_stored() {
     ]);
 }
 
+/// What the run after a killed one says, without times and ids.
+fn successor(fault: &str) -> String {
+    let site = super::site::mastodon()
+        .articles(1)
+        .every_channel("interval = \"0s\"\ntimeout = \"20s\"\nsend_window = \"10s\"\nquarantine = \"0s\"\nsettle = \"0s\"")
+        .start();
+    let kept = site.path("kept").display().to_string();
+    let rehearse = |more: &[&str]| {
+        let arguments = ["rehearse", "--speed", "20", "--keep", &kept];
+        site.program_without_secrets(&site.path("site"), &[&arguments, more].concat())
+            .run()
+    };
+    let killed = rehearse(&["--fault", fault]);
+    assert_eq!(killed.status.signal(), Some(SIGKILL), "{killed:?}");
+    let ran = rehearse(&[]);
+    ran.assert_code(0);
+    let lines = ran.stderr.lines().filter(|line| {
+        // How often it looks and how long it waits goes by the machine's speed.
+        let aside = ["waiting ", " looked for: ", "sayonce.toml:"];
+        !aside.iter().any(|aside| line.contains(aside))
+    });
+    let lines = lines.map(|line| match line.split_once(" since ") {
+        Some((before, after)) => {
+            let (_, after) = after.split_once(';').unwrap();
+            format!("{before} since TIME;{after}")
+        }
+        None => match line.split_once("/@blog/") {
+            Some((before, after)) => {
+                let after = after.trim_start_matches(|letter: char| letter.is_ascii_digit());
+                format!("{before}/@blog/ID{after}")
+            }
+            None => line.to_owned(),
+        },
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_run_after_a_killed_one_says_what_it_found_and_how_it_was_settled() {
+    insta::assert_snapshot!(successor("mastodon:1=kill"), @r"
+    article-1 on mastodon: an earlier run was sending it since TIME; that is settled before it is sent again
+    article-1 on mastodon: posted: https://mastodon.rehearsal.example/@blog/ID (found on the account afterwards)
+    ");
+    insta::assert_snapshot!(successor("mastodon:1=kill-before"), @r"
+    article-1 on mastodon: an earlier run was sending it since TIME; that is settled before it is sent again
+    article-1 on mastodon: it is not there and can't get there any more, so it was never posted
+    article-1 on mastodon: sending (attempt 2)
+    article-1 on mastodon: posted: https://mastodon.rehearsal.example/@blog/ID (the service answered with its id)
+    ");
+}
+
 #[test]
 fn a_run_that_is_killed_while_the_service_works_is_continued_by_the_next() {
     let site = super::site::mastodon()

@@ -69,7 +69,7 @@ fn a_ledger_of_a_newer_version_is_not_written() {
     ran.assert_code(3);
     assert_eq!(told(&site, &ran), "");
     insta::assert_snapshot!(ran.stdout, @r"
-    problem: the ledger was written by a newer version: writing it takes one that knows schema 9; nothing is sent
+    alarm: the ledger was written by a newer version: writing it takes one that knows schema 9; nothing is sent
     Nothing was announced.
     ");
     assert_eq!(site.writes(), "mastodon 1");
@@ -114,7 +114,7 @@ fn a_ledger_that_was_rolled_back_stops_everything() {
         ran.assert_code(3);
         insta::allow_duplicates! {
             insta::assert_snapshot!(ran.stdout, @r"
-            problem: the ledger was rewound: the row of article-2 on mastodon is gone; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`
+            alarm: the ledger was rewound: the row of article-2 on mastodon is gone; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`
             Nothing was announced.
             ");
         }

@@ -256,7 +256,8 @@ fn what_a_service_refuses_for_good_is_told_until_a_person_decides() {
     Article 1  [article-1]
       mastodon  refused
                 HTTP 422: {"error":"Bad Request"}
-                sayonce retry article-1 mastodon, or: sayonce skip article-1 mastodon
+                sayonce retry article-1 mastodon  # the next run sends it once more
+                sayonce skip article-1 mastodon  # it shall not be announced
     Article 2  [article-2]
       mastodon  posted, proved: the service answered with its id
                 https://mastodon.rehearsal.example/@blog/ID

@@ -49,8 +49,8 @@ fn a_rate_limit_outlives_the_run() {
     let expected = [
         "exit 6",
         "a1 on mastodon: retry: 429",
-        "a2 on mastodon: pending: due now",
-        "a3 on mastodon: pending: due now",
+        "a2 on mastodon: pending: due at 2026-11-29T12:00:00.800Z: the service asked for a pause",
+        "a3 on mastodon: pending: due at 2026-11-29T12:00:00.800Z: the service asked for a pause",
     ];
     assert_eq!(told(&world.run()), expected);
     world.now = world.now.plus(Duration::from_mins(1));

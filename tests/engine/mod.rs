@@ -1,6 +1,7 @@
 //! The delivery protocol, played through in a world under a virtual clock.
 
 mod accounts;
+mod alarms;
 mod basics;
 mod doubts;
 mod floods;

@@ -72,7 +72,7 @@ fn a_branch_that_is_forced_back_under_a_run_stops_it_and_loses_nothing() {
         &[
             "outcomes that could not be pushed are kept in ROOT/site/.git/sayonce/journal; the next run on this \
              machine brings them to the ledger",
-            "problem: the ledger was rewound: `ledger.json` is gone; nothing is sent. `sayonce ledger repair` brings \
+            "alarm: the ledger was rewound: `ledger.json` is gone; nothing is sent. `sayonce ledger repair` brings \
              back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, \
              delete the branch and `refs/sayonce/witness`",
             "not on the ledger's remote, article-1 on mastodon:",
@@ -193,12 +193,11 @@ fn check_entry(mode: &str, kind: &str) -> String {
         entry,
         "{mode}"
     );
-    format!(
-        "{:?}, {}: {}",
-        ran.code(),
-        site.writes(),
-        ran.problems().join("; ")
-    )
+    let report = ran.json();
+    let alarms = report["alarms"].as_array().unwrap().iter();
+    let alarms = alarms.map(|alarm| alarm.as_str().unwrap().to_owned());
+    let said: Vec<_> = alarms.chain(ran.problems()).collect();
+    format!("{:?}, {}: {}", ran.code(), site.writes(), said.join("; "))
 }
 
 #[test]

@@ -99,6 +99,14 @@ impl Service {
         self.faults.insert(self.writes() + number, fault);
     }
 
+    /// Takes posts of this address off the list.
+    pub(crate) fn hide(&mut self, url: &str, until: Timestamp) {
+        let posts = self.posts.iter_mut();
+        for post in posts.filter(|post| same_address(&post.url, url)) {
+            post.listed_at = until;
+        }
+    }
+
     /// How many write requests came.
     pub(crate) fn writes(&self) -> usize {
         self.write_times.len()
@@ -161,6 +169,7 @@ impl Service {
             .filter(|(_, post)| post.listed_at <= now);
         Listing::Posts(
             shown
+                .rev()
                 .map(|(index, post)| SeenPost {
                     remote: self.remote(index),
                     links: vec![post.url.clone()],

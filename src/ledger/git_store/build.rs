@@ -138,7 +138,7 @@ impl GitStore {
             changes: &batch.changes,
             before,
             subject: batch.subject.as_deref(),
-            decision: batch.decision.as_ref(),
+            decision: batch.decision.as_deref(),
             skip_ci: &self.options.config.skip_ci,
         });
         let commit = self.objects.commit(NewCommit {
