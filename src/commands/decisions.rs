@@ -15,6 +15,7 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
 use crate::ledger::{Change, Snapshot};
+use crate::model::address::same_address;
 use crate::model::delivery::{self, Decision, Event, Operation, State};
 use crate::model::ids::ChannelName;
 use crate::model::outcome::Remote;
@@ -161,6 +162,9 @@ impl Desk {
             );
             let row = decided(&delivery, snapshot, &all, verb, by, now)?;
             let stored = snapshot.rows.get(&delivery);
+            if let Verb::Posted(remote) = verb {
+                world.is_elsewhere(remote, &row)?;
+            }
             Ok(Some(Commit {
                 changes: vec![Change {
                     row,
@@ -398,6 +402,24 @@ fn decided(
 }
 
 impl World {
+    /// A post that can be read stands somewhere else than the article that it links to.
+    fn is_elsewhere(&self, remote: &Remote, row: &Row) -> Result<(), Failure> {
+        let mut channels = self.config.channels.iter();
+        let readable = channels
+            .find(|channel| *channel.name() == row.channel)
+            .is_some_and(|channel| channel.kind().traits().readable);
+        match &remote.url {
+            Some(url) if readable && same_address(url, &row.canonical_url) => Err(Failure::new(
+                Exit::Usage,
+                anyhow!(
+                    "`{url}` is the article itself; --posted takes the address of its post on {}",
+                    row.channel
+                ),
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn delivery(
         &self,
         item: &str,

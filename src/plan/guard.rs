@@ -11,7 +11,7 @@ use crate::ledger::{Header, Snapshot};
 use crate::model::channel::ChannelRules;
 use crate::model::ids::ChannelName;
 use crate::model::item::{Item, ItemChannelSettings, ItemId};
-use crate::model::row::DeliveryId;
+use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 
 use super::decide::planned;
@@ -93,14 +93,18 @@ pub(super) fn guard(
     now: Timestamp,
 ) -> Guarded {
     let name = channel.name();
-    let has_rows = snapshot.rows.keys().any(|id| id.channel == *name)
+    let used = || {
+        let rows = snapshot.rows.iter();
+        rows.filter(|(_, stored)| !is_word_alone(&stored.row))
+    };
+    let has_rows = used().any(|(id, _)| id.channel == *name)
         || snapshot
             .unreadable
             .iter()
             .any(|file| file.delivery.as_ref().is_some_and(|id| id.channel == *name));
     let is_baselined = snapshot.baseline.contains_key(name);
     let is_known = is_known(snapshot, name);
-    let others_have_rows = snapshot.rows.keys().any(|id| id.channel != *name);
+    let others_have_rows = used().any(|(id, _)| id.channel != *name);
     if !has_rows && !is_baselined && !is_known && others_have_rows {
         // Rows go by the channel's name: under another one everything would count as never announced.
         if let Some(old) = gone_channel(config, snapshot) {
@@ -127,6 +131,12 @@ pub(super) fn guard(
         (true, true) => Guarded::KeptBack(KeptBack::FirstRun { due, max }),
         (true, false) => Guarded::KeptBack(KeptBack::TooManyNew { due, max }),
     }
+}
+
+/// Whether a row is nothing but what a person said: that is no use of its channel, so it makes no other one new beside it.
+fn is_word_alone(row: &Row) -> bool {
+    let record = row.publish();
+    record.is_some_and(|record| record.attempt == 0 && record.by.is_some())
 }
 
 /// Returns a channel that has rows and is not in the configuration any more, not even switched off.

@@ -251,6 +251,13 @@ fn what_is_held_is_done_if_a_person_says_where_it_is() {
     let ran = site.run(&[]);
     ran.assert_code(0);
     assert_eq!(site.writes(), "mastodon 1");
+    let article = address(1);
+    let posted_at_home = ["resolve", "article-1", "mastodon", "--posted", &article];
+    assert_eq!(
+        refused(&lost_and_held(), &posted_at_home),
+        "error: `https://blog.example/article-1/` is the article itself; --posted takes the address of its post on \
+         mastodon"
+    );
     assert_eq!(
         refused(
             &site,
@@ -328,6 +335,26 @@ fn an_article_that_was_never_sent_can_be_skipped() {
         decision(&site, "article-1"),
         "sayonce <sayonce@localhost> | skip | a test"
     );
+}
+
+#[test]
+fn a_decision_before_the_first_run_makes_no_other_channel_new() {
+    let site = Plan::of(&[("search", Kind::IndexNow), ("mastodon", Kind::Mastodon)])
+        .articles(3)
+        .channel("mastodon", "gate = \"manual\"")
+        .start();
+    decide(&site, &["skip", "article-1", "mastodon"]);
+    decide(&site, &["approve", "article-2", "mastodon"]);
+    let ran = site.run(&[]);
+    ran.assert_code(5);
+    insta::assert_snapshot!(ran.deliveries(), @r"
+    article-1 search done response 1
+    article-1 mastodon skipped - 0
+    article-2 search done response 1
+    article-2 mastodon done response 1
+    article-3 search done response 1
+    article-3 mastodon pending - 0
+    ");
 }
 
 /// The post that stands in a row, and the key under which it was sent.
