@@ -86,3 +86,27 @@ fn a_row_that_is_taken_out() {
     1 row was brought back from the witness
     "#);
 }
+
+#[test]
+fn a_ledger_that_is_deleted_whole() {
+    let site = mastodon()
+        .articles(2)
+        .ledger("branch = \"sayonce-ledger\"")
+        .fault("mastodon:1=slow=1500ms")
+        .start();
+    let run = site.start(&["run"]);
+    until_a_write_is_open(&site);
+    for name in [BRANCH, "refs/sayonce/witness"] {
+        site.remote(&["update-ref", "-d", name]);
+    }
+    let ran = run.end();
+    // To delete both is the way to start afresh; what this run knows is in the new ledger all the same.
+    ran.assert_code(0);
+    let ran = site.run(&[]);
+    ran.assert_code(0);
+    assert_eq!(
+        ran.deliveries(),
+        "article-1 mastodon done response 1\narticle-2 mastodon done response 1\n"
+    );
+    site.assert_exactly_once();
+}
