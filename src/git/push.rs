@@ -261,7 +261,8 @@ fn rejection_words(finished: &Finished, statuses: &[Status]) -> String {
     let mut summaries: Vec<&str> = statuses
         .iter()
         .filter(|status| status.fate == Fate::Rejected)
-        .map(|status| status.summary.as_str())
+        .map(|status| status.summary.trim())
+        .filter(|summary| !summary.is_empty())
         .collect();
     summaries.dedup();
     match (summaries.is_empty(), remote.is_empty()) {
