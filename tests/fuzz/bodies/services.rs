@@ -63,6 +63,11 @@ pub(crate) fn services(bytes: &[u8]) -> bool {
         b'm' => Kind::Mastodon,
         _ => Kind::Devto,
     };
+    // IndexNow has no secret that it could give back: its key is public.
+    let shows_secret = String::from_utf8_lossy(rest).contains(SECRET);
+    if kind == Kind::IndexNow && shows_secret {
+        return false;
+    }
     let answers: Vec<Vec<u8>> = parts(rest).map(<[u8]>::to_vec).collect();
     let (login, account) = login(kind);
     let is_logged_in = call.is_ascii_lowercase() && *call != b'o';
