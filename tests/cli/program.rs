@@ -17,6 +17,7 @@ const CHILD_LIMIT: Duration = Duration::from_mins(2);
 #[derive(Debug)]
 pub(crate) struct Program {
     command: Command,
+    limit: Duration,
 }
 
 /// A program that runs.
@@ -27,6 +28,7 @@ pub(crate) struct Running {
     /// Line by line.
     stderr: Receiver<String>,
     said: String,
+    limit: Duration,
     clock: SystemClock,
 }
 
@@ -66,7 +68,15 @@ impl Program {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Self { command }
+        Self {
+            command,
+            limit: CHILD_LIMIT,
+        }
+    }
+
+    /// For a program that waits for slow services.
+    pub(crate) fn may_take(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 
     pub(crate) fn arguments<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
@@ -98,6 +108,7 @@ impl Program {
             stdout,
             stderr,
             said: String::new(),
+            limit: self.limit,
             clock: SystemClock::new(),
         }
     }
@@ -127,7 +138,7 @@ impl Running {
     /// Waits until a line on standard error contains `words`.
     pub(crate) fn until_it_says(&mut self, words: &str) {
         loop {
-            let left = CHILD_LIMIT.saturating_sub(self.clock.elapsed());
+            let left = self.limit.saturating_sub(self.clock.elapsed());
             let Ok(line) = self.stderr.recv_timeout(left) else {
                 self.give_up(&format!("it never said `{words}`"));
             };
@@ -150,7 +161,7 @@ impl Running {
 
     /// Waits for the end.
     pub(crate) fn end(mut self) -> Ran {
-        let left = CHILD_LIMIT.saturating_sub(self.clock.elapsed());
+        let left = self.limit.saturating_sub(self.clock.elapsed());
         let Ok(stdout) = self.stdout.recv_timeout(left) else {
             self.give_up("it did not end in time");
         };

@@ -327,7 +327,7 @@ impl Kept<'_> {
 }
 
 /// Whether a run has left something that the next one can do.
-fn work_remains(ran: &Ran) -> bool {
+pub(crate) fn work_remains(ran: &Ran) -> bool {
     let Ok(report) = serde_json::from_str::<serde_json::Value>(&ran.stdout) else {
         return false;
     };
