@@ -8,7 +8,7 @@ use sayonce::clock::{Clock as _, SystemClock};
 use super::checker::{Moment, check};
 use super::evidence::{NOTE_TIMES, of_site};
 use super::rounds::{Dice, seed};
-use super::stage::{POLICIES, asked_for, report, side_by_side};
+use super::stage::{POLICIES, asked_for, figure, report, side_by_side};
 use crate::cli::site::{Plan, Site};
 
 /// The job runner kills at 10 s.
@@ -98,6 +98,9 @@ fn a_signal_at_any_moment_ends_the_run_in_time_and_sends_nothing_more() {
             &broken,
         );
     });
-    println!("{rounds} signals in {} s", clock.elapsed().as_secs());
+    println!(
+        "signals at random moments: {rounds} rounds, all out within {OUT:?} if there are no failures, {}",
+        figure(&broken, &clock)
+    );
     assert_eq!(broken.into_inner().unwrap(), Vec::<String>::new());
 }

@@ -6,12 +6,12 @@
 use std::fmt;
 use std::sync::Mutex;
 
-use sayonce::clock::{Clock as _, SystemClock};
+use sayonce::clock::SystemClock;
 use sayonce::environment::Environment;
 
 use super::checker::Moment;
 use super::stage::{
-    FAST, Next, POLICIES, Stage, Start, asked, report, side_by_side, skip, write_executable,
+    FAST, Next, POLICIES, Stage, Start, asked, figure, report, side_by_side, skip, write_executable,
 };
 use crate::cli::program::Program;
 
@@ -174,8 +174,8 @@ fn a_death_around_or_inside_a_call_of_git_neither_loses_nor_repeats() {
     }
     let struck = struck.into_inner().unwrap();
     println!(
-        "{struck} deaths around and inside git in {} s",
-        clock.elapsed().as_secs()
+        "deaths around and inside git: {struck} points, {}",
+        figure(&fire.broken, &clock)
     );
     assert_eq!(fire.broken.into_inner().unwrap(), Vec::<String>::new());
     assert!(struck >= 12, "only {struck} calls were struck");

@@ -6,7 +6,7 @@ use sayonce::clock::{Clock as _, SystemClock};
 
 use super::checker::Moment;
 use super::stage::{
-    FAST, Kept, Next, POLICIES, Stage, Start, asked, asked_for, report, side_by_side,
+    FAST, Kept, Next, POLICIES, Stage, Start, asked, asked_for, figure, report, side_by_side,
 };
 
 /// Runs of one rehearsal that are killed at most; then it may end.
@@ -19,7 +19,7 @@ const RUN_MICROS: u64 = 500_000;
 const PATIENT_MICROS: u64 = 4_000_000;
 
 /// Side by side.
-const HANDS: usize = 4;
+const HANDS: usize = 6;
 
 /// Numbers that look random and are the same for the same seed.
 #[derive(Debug)]
@@ -106,8 +106,8 @@ fn kills_at_random_moments_neither_lose_nor_repeat() {
     });
     let killed = killed.into_inner().unwrap();
     println!(
-        "{killed} kills in {rounds} rounds in {} s",
-        clock.elapsed().as_secs()
+        "kills at random moments: {rounds} rounds, {killed} kills, {}",
+        figure(&broken, &clock)
     );
     assert_eq!(broken.into_inner().unwrap(), Vec::<String>::new());
     assert!(

@@ -426,6 +426,23 @@ pub(crate) fn report(name: &str, wrong: Vec<String>, broken: &Mutex<Vec<String>>
     }
 }
 
+/// What came of it, in a few words that a table can have.
+pub(crate) fn figure(broken: &Mutex<Vec<String>>, clock: &SystemClock) -> String {
+    let broken = broken.lock().unwrap();
+    let count = |words: &[&str]| {
+        let says = |what: &&String| words.iter().any(|word| what.contains(word));
+        broken.iter().filter(says).count()
+    };
+    // The checker's words.
+    let duplicates = count(&[" times", "sent twice"]);
+    let missing = count(&["left as", "hasn't", "is gone", "continued:"]);
+    format!(
+        "{duplicates} duplicates, {missing} missing, {} failures, {} s",
+        broken.len(),
+        clock.elapsed().as_secs()
+    )
+}
+
 /// Does every piece of work, a few side by side: most of the time is spent waiting.
 pub(crate) fn side_by_side<T: Send>(
     work: impl IntoIterator<Item = T>,

@@ -6,10 +6,12 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Mutex;
 
-use sayonce::clock::{Clock as _, SystemClock};
+use sayonce::clock::SystemClock;
 use sayonce::model::channel::Kind;
 
-use super::stage::{FAST, Kept, Next, POLICIES, Stage, Start, asked, report, side_by_side, skip};
+use super::stage::{
+    FAST, Kept, Next, POLICIES, Stage, Start, asked, figure, report, side_by_side, skip,
+};
 
 /// The calls by which the program changes files, speaks, or starts git.
 const CALLS: [&str; 13] = [
@@ -145,8 +147,10 @@ fn a_kill_at_any_system_call_neither_loses_nor_repeats() {
     if !has_strace(&stage) {
         return;
     }
-    if asked("SAYONCE_KILLS").as_deref() == Some("all") {
-        return every_point();
+    match asked("SAYONCE_KILLS").as_deref() {
+        None => {}
+        Some("all") => return every_point(),
+        Some(number) => return some_points(number.parse().unwrap()),
     }
     // The first calls make the scratch repository; the later ones of the long-lived threads are git's objects, the
     // pushes and the requests.
@@ -178,47 +182,130 @@ fn a_kill_at_any_system_call_neither_loses_nor_repeats() {
         .zip(nexts.into_iter().cycle())
         .map(|(point, next)| Point { next, ..point });
     let points: Vec<_> = points.collect();
+    let clock = SystemClock::new();
     let (broken, killed) = (Mutex::new(Vec::new()), Mutex::new(0));
     side_by_side(points, HANDS, |point| {
         if point.pass(&broken) == Came::Killed {
             *killed.lock().unwrap() += 1;
         }
     });
-    assert_eq!(broken.into_inner().unwrap(), Vec::<String>::new());
     let killed = killed.into_inner().unwrap();
+    print_figure(&clock, killed, &broken);
+    assert_eq!(broken.into_inner().unwrap(), Vec::<String>::new());
     assert!(
         killed >= 34,
         "only {killed} runs were killed: the numbers above are too high"
     );
 }
 
-/// Counts up each call until a run survives, for each policy alone and for all together.
-fn every_point() {
-    let clock = SystemClock::new();
+/// All policies together, and each alone.
+fn all_stages() -> Vec<Stage> {
     let mut stages = vec![Stage::new(&POLICIES, 1, FAST)];
     for channel in POLICIES {
         stages.push(Stage::new(&[channel], 1, FAST));
     }
     // Two articles on the channel that is read back: a result and the next claim share a push.
     stages.push(Stage::new(&[("mastodon", Kind::Mastodon)], 2, FAST));
-    let mut columns = Vec::new();
-    for (index, stage) in stages.iter().enumerate() {
-        let starts = if index == 0 {
-            &[Start::Nothing, Start::Clone][..]
-        } else {
-            &[Start::Clone]
-        };
-        for start in starts {
-            for call in CALLS {
-                columns.extend(Disk::BOTH.map(|disk| (stage, *start, call, disk)));
+    stages
+}
+
+/// Each of them as it is used: the first also from nothing.
+fn starts(stages: &[Stage]) -> Vec<(&Stage, Start)> {
+    let mut starts: Vec<_> = stages.iter().map(|stage| (stage, Start::Clone)).collect();
+    starts.extend(stages.first().map(|stage| (stage, Start::Nothing)));
+    starts
+}
+
+/// Numbers every call of a run of each stage, and takes about so many of the points, evenly.
+fn some_points(count: usize) {
+    let clock = SystemClock::new();
+    let stages = all_stages();
+    let mut points = Vec::new();
+    for (stage, start) in starts(&stages) {
+        for (call, made) in made_calls(stage, start) {
+            let step = step_of(call);
+            for number in (1..=made).step_by(step) {
+                points.extend(Disk::BOTH.map(|disk| Point {
+                    stage,
+                    start,
+                    call,
+                    number,
+                    next: disk.next(number),
+                }));
             }
+        }
+    }
+    let all = points.len();
+    let chosen = (0..count.min(all)).filter_map(|index| points.get(index * all / count.min(all)));
+    let (broken, killed) = (Mutex::new(Vec::new()), Mutex::new(0));
+    side_by_side(chosen, HANDS, |point| {
+        if point.pass(&broken) == Came::Killed {
+            *killed.lock().unwrap() += 1;
+        }
+    });
+    print_figure(&clock, killed.into_inner().unwrap(), &broken);
+    println!("{all} points are there");
+    assert_eq!(broken.into_inner().unwrap(), Vec::<String>::new());
+}
+
+/// How many calls of each kind the busiest thread of a run makes.
+fn made_calls(stage: &Stage, start: Start) -> Vec<(&'static str, usize)> {
+    let kept = stage.kept("counted", start);
+    let notes = stage.path("counted.trace");
+    let trace = format!("trace={}", CALLS.join(","));
+    let binary = assert_cmd::cargo::cargo_bin!("sayonce");
+    let arguments = kept.arguments();
+    let ran = kept
+        .program("strace")
+        .arguments(["-f", "-b", "execve", "-qq", "-o"])
+        .arguments([notes.to_str().unwrap(), "-e", &trace])
+        .arguments([binary.to_str().unwrap()])
+        .arguments(arguments.iter().map(String::as_str))
+        .run();
+    assert!([Some(0), Some(5)].contains(&ran.code()), "{ran:?}");
+    let text = std::fs::read_to_string(&notes).unwrap();
+    let mut of_thread = std::collections::BTreeMap::<(&str, &str), usize>::new();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(thread), Some(rest)) = (words.next(), words.next()) else {
+            continue;
+        };
+        let call = rest.split('(').next().unwrap_or_default();
+        *of_thread.entry((thread, call)).or_default() += 1;
+    }
+    kept.remove(&[]);
+    let busiest = |call: &'static str| {
+        let counts = of_thread.iter().filter(|((_, made), _)| *made == call);
+        counts.map(|(_, count)| *count).max().unwrap_or_default()
+    };
+    CALLS.map(|call| (call, busiest(call))).to_vec()
+}
+
+/// Reads of libraries come first and are no effect.
+fn step_of(call: &str) -> usize {
+    if call == "openat" { 7 } else { 1 }
+}
+
+fn print_figure(clock: &SystemClock, killed: usize, broken: &Mutex<Vec<String>>) {
+    println!(
+        "kills at system calls: {killed} points, {}",
+        figure(broken, clock)
+    );
+}
+
+/// Counts up each call until a run survives, for each policy alone and for all together.
+fn every_point() {
+    let clock = SystemClock::new();
+    let stages = all_stages();
+    let mut columns = Vec::new();
+    for (stage, start) in starts(&stages) {
+        for call in CALLS {
+            columns.extend(Disk::BOTH.map(|disk| (stage, start, call, disk)));
         }
     }
     let (broken, killed) = (Mutex::new(Vec::new()), Mutex::new(0));
     side_by_side(columns, HANDS, |(stage, start, call, disk)| {
-        // Reads of libraries come first and are no effect.
-        let step = if call == "openat" { 7 } else { 1 };
-        for number in (1..NUMBER_MAX).step_by(step) {
+        for number in (1..NUMBER_MAX).step_by(step_of(call)) {
             let point = Point {
                 stage,
                 start,
@@ -232,10 +319,6 @@ fn every_point() {
             *killed.lock().unwrap() += 1;
         }
     });
-    println!(
-        "{} kills by system call in {} s",
-        killed.into_inner().unwrap(),
-        clock.elapsed().as_secs()
-    );
+    print_figure(&clock, killed.into_inner().unwrap(), &broken);
     assert_eq!(broken.into_inner().unwrap(), Vec::<String>::new());
 }
