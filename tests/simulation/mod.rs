@@ -28,6 +28,7 @@ use sayonce::plan::survey::Selection;
 use sayonce::source::Catalog;
 use url::Url;
 
+pub(crate) use self::moves::wrong_move;
 pub(crate) use self::remote::{PushFault, Remote};
 pub(crate) use self::run::Run;
 pub(crate) use self::service::{Fault, Service};
@@ -51,6 +52,8 @@ pub(crate) struct World {
     pub(crate) runs_started: u32,
     /// Part of what every run's randomness is made from.
     pub(crate) entropy: u64,
+    /// Every action of every run, if somebody wants to read it.
+    pub(crate) trace: Option<Vec<String>>,
 }
 
 /// What a run came to.
@@ -94,6 +97,7 @@ impl World {
             offline_until: None,
             runs_started: 0,
             entropy: 0,
+            trace: None,
         }
     }
 
@@ -110,7 +114,18 @@ impl World {
 
     /// Starts a run that finds `journal` on its disk.
     pub(crate) fn start_with(&mut self, journal: Vec<Row>) -> Run {
+        self.start_on(journal, 0)
+    }
+
+    /// Starts a run on a machine with `journal` on its disk, whose clock is ahead of the world's.
+    pub(crate) fn start_on(&mut self, journal: Vec<Row>, clock_ahead_ms: i64) -> Run {
         self.runs_started += 1;
+        let by_its_clock =
+            |at: Timestamp| Timestamp::from_millis(at.as_millis() + clock_ahead_ms);
+        let limits = Limits {
+            deadline: self.limits.deadline.map(by_its_clock),
+            ..self.limits
+        };
         let setup = Setup {
             config: self.config.clone(),
             catalog: Catalog {
@@ -119,14 +134,21 @@ impl World {
             },
             selection: self.selection.clone(),
             run: RunId::new(format!("local:{}", self.runs_started)),
-            limits: self.limits,
+            limits,
             unavailable: self.unavailable.clone(),
             journal: journal.clone(),
         };
         let mut seed = [7; 32];
         seed[..4].copy_from_slice(&self.runs_started.to_le_bytes());
         seed[8..16].copy_from_slice(&self.entropy.to_le_bytes());
-        Run::new(Core::new(Arc::new(setup), seed), journal, self.now)
+        let mut run = Run::new(
+            Core::new(Arc::new(setup), seed),
+            journal,
+            self.now,
+            self.runs_started,
+        );
+        run.clock_ahead_ms = clock_ahead_ms;
+        run
     }
 
     /// Runs one run to its end.
@@ -154,7 +176,7 @@ impl World {
         if run.is_dead() {
             Came::Killed
         } else {
-            Came::Ended(Box::new(run.core.ending(self.now)))
+            Came::Ended(Box::new(run.ending(self.now)))
         }
     }
 
@@ -193,17 +215,23 @@ impl World {
 
     /// Lets several runs go on side by side until all have ended.
     pub(crate) fn side_by_side(&mut self, runs: &mut [Run]) -> Vec<Ending> {
-        loop {
-            let next = runs
-                .iter()
-                .enumerate()
-                .filter_map(|(index, run)| Some((run.next_at(self.now)?, index)))
-                .min();
-            let Some((at, index)) = next else { break };
-            self.now = self.now.max(at);
-            self.step_until(&mut runs[index], &|_: &Self, _: &Run| false);
-        }
-        runs.iter().map(|run| run.core.ending(self.now)).collect()
+        while self.step_next(runs) {}
+        runs.iter().map(|run| run.ending(self.now)).collect()
+    }
+
+    /// Lets whichever of the runs is next do one step. Returns whether there was one.
+    pub(crate) fn step_next(&mut self, runs: &mut [Run]) -> bool {
+        let next = runs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, run)| Some((run.next_at(self.now)?, index)))
+            .min();
+        let Some((at, index)) = next else {
+            return false;
+        };
+        self.now = self.now.max(at);
+        self.step_until(&mut runs[index], &|_: &Self, _: &Run| false);
+        true
     }
 
     /// Gives a run its next event and does what it asks for, until `when` becomes true.
@@ -222,18 +250,26 @@ impl World {
                 "the run does not end: {:#?}",
                 run.notices.last()
             );
-            if let Some((at, event)) = self.act(action, &mut run.journal) {
+            if let Some(trace) = &mut self.trace {
+                trace.push(format!("{} run {}: {action:?}", self.now, run.number));
+            }
+            if let Some((at, event)) = self.act(action, run) {
                 run.put(at, event);
             }
         }
     }
 
     /// Does an action; returns when which answer comes.
-    fn act(&mut self, action: Action, journal: &mut Vec<Row>) -> Option<(Timestamp, Event)> {
+    fn act(&mut self, action: Action, run: &mut Run) -> Option<(Timestamp, Event)> {
         let now = self.now;
+        let clock = run.clock(now);
+        let journal = &mut run.journal;
         let answer = match action {
             Action::ReadLedger => {
                 let (after, read) = self.remote.read(now);
+                if read.is_ok() {
+                    run.witness = self.remote.witness().cloned();
+                }
                 let read = read.map(Box::new).map_err(|reason| ReadFailure {
                     reason,
                     lasting: false,
@@ -241,11 +277,13 @@ impl World {
                 (now.plus(after), Event::LedgerRead(read))
             }
             Action::Push(batch) => {
-                let (after, report) = self.remote.push(now, batch);
+                let (after, report) = self.remote.push(now, batch, run.witness.clone());
+                run.witness_moved(&report);
                 (now.plus(after), Event::Pushed(report))
             }
             Action::PushAgain(commit) => {
                 let (after, report) = self.remote.push_again(now, &commit);
+                run.witness_moved(&report);
                 (now.plus(after), Event::Pushed(report))
             }
             Action::Journal(rows) => {
@@ -259,7 +297,8 @@ impl World {
                 return None;
             }
             Action::Open(channel) => {
-                let opening = self.services.get_mut(&channel)?.open(now);
+                let off = Duration::from_millis(run.clock_ahead_ms.unsigned_abs());
+                let opening = self.services.get_mut(&channel)?.open(now, off);
                 (
                     now.plus(Duration::from_millis(50)),
                     Event::Opened { channel, opening },
@@ -271,7 +310,7 @@ impl World {
                     now.plus(Duration::from_millis(50)),
                     Event::Listed {
                         channel,
-                        began_at: now,
+                        began_at: clock,
                         listing,
                     },
                 )
@@ -281,7 +320,9 @@ impl World {
                     .iter()
                     .map(|pushed| pushed.claim().token.clone())
                     .collect();
-                let (after, outcome) = self.services.get_mut(&channel)?.publish(now, &claims);
+                run.sends += 1;
+                let service = self.services.get_mut(&channel)?;
+                let (after, outcome) = service.publish(now, clock, &claims);
                 (
                     now.plus(after),
                     Event::Sent {
@@ -301,7 +342,7 @@ impl World {
                     now.plus(Duration::from_millis(50)),
                     Event::Looked {
                         delivery,
-                        began_at: now,
+                        began_at: clock,
                         lookup,
                     },
                 )

@@ -1,6 +1,6 @@
 //! A service that keeps posts, and misbehaves when ordered to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sayonce::config::ChannelConfig;
@@ -33,8 +33,12 @@ pub(crate) enum Fault {
     RateLimited(Duration),
     /// The same without saying how long.
     RateLimitedSilent,
+    /// The same, and stored all the same: the answer lies.
+    RateLimitedStored(Duration),
     /// Refused for good.
     Refused,
+    /// The same, and stored all the same.
+    RefusedStored,
     /// No byte left.
     NotSent,
 }
@@ -68,7 +72,13 @@ pub(crate) struct Service {
     pub(crate) open_fails: bool,
     pub(crate) faults: BTreeMap<usize, Fault>,
     /// Tokens that were sent: none twice.
-    tokens: Vec<String>,
+    tokens: BTreeSet<String>,
+    /// How long until a post shows in the lists.
+    pub(crate) lag: Duration,
+    /// Requests that may have had an effect, as far as their answers tell, by address.
+    effects: BTreeMap<String, usize>,
+    /// Answers that said "refused" to what was stored, by address.
+    lies: BTreeMap<String, usize>,
     /// The list can't be read before this.
     pub(crate) unreadable_until: Option<Timestamp>,
 }
@@ -89,7 +99,10 @@ impl Service {
             always: None,
             open_fails: false,
             faults: BTreeMap::new(),
-            tokens: Vec::new(),
+            tokens: BTreeSet::new(),
+            lag: Duration::ZERO,
+            effects: BTreeMap::new(),
+            lies: BTreeMap::new(),
             unreadable_until: None,
         }
     }
@@ -126,10 +139,42 @@ impl Service {
         }
     }
 
+    /// How many posts of an address there are, pings included.
+    pub(crate) fn stored(&self, url: &str) -> usize {
+        let posts = self.posts.iter();
+        posts.filter(|post| same_address(&post.url, url)).count()
+    }
+
+    /// The posts of an address, for a person who looks.
+    pub(crate) fn shown(&self, url: &str, now: Timestamp) -> Vec<Remote> {
+        let posts = self.posts.iter().enumerate();
+        posts
+            .filter(|(_, post)| post.stored_at <= now && same_address(&post.url, url))
+            .map(|(index, _)| self.remote(index))
+            .collect()
+    }
+
+    /// How many requests for an address may have had an effect, as far as their answers tell.
+    pub(crate) fn effects(&self, url: &str) -> usize {
+        self.effects.get(url).copied().unwrap_or_default()
+    }
+
+    /// How many answers about an address were lies.
+    pub(crate) fn lies(&self, url: &str) -> usize {
+        self.lies.get(url).copied().unwrap_or_default()
+    }
+
     /// Whether a receipt is the one of a post of this address.
     pub(crate) fn gave(&self, receipt: &Remote, url: &str) -> bool {
         if self.kind == Kind::IndexNow {
             return receipt.id.is_none() && self.count(url) == 1;
+        }
+        // What a person said has no id.
+        if receipt.id.is_none() {
+            let mut posts = self.posts.iter().enumerate();
+            return posts.any(|(index, post)| {
+                same_address(&post.url, url) && self.remote(index).is_same_post(receipt)
+            });
         }
         self.posts
             .iter()
@@ -137,7 +182,8 @@ impl Service {
             .any(|(index, post)| same_address(&post.url, url) && self.remote(index) == *receipt)
     }
 
-    pub(crate) fn open(&mut self, now: Timestamp) -> Opening {
+    /// Logs in a machine whose clock is off by this much, of which a `Date` header shows all but the last second.
+    pub(crate) fn open(&mut self, now: Timestamp, off: Duration) -> Opening {
         self.open_times.push(now);
         if self.open_fails {
             return Opening::Closed {
@@ -152,7 +198,10 @@ impl Service {
                     .unwrap_or_else(|| format!("https://{}.example/@blog", self.name)),
             ),
             text_limit: None,
-            clock_skew: self.skew,
+            clock_skew: self.skew.or_else(|| {
+                let shown = off.saturating_sub(Duration::from_secs(1));
+                (!shown.is_zero()).then_some(shown)
+            }),
         })
     }
 
@@ -207,26 +256,44 @@ impl Service {
         }
     }
 
+    /// Takes a request from a machine whose clock shows `clock`.
     pub(crate) fn publish(
         &mut self,
         now: Timestamp,
+        clock: Timestamp,
+        claims: &[PushedClaim],
+    ) -> (Duration, Outcome) {
+        let (after, outcome) = self.take(now, clock, claims);
+        let effect = match &outcome {
+            Outcome::Accepted { .. } | Outcome::InDoubt { .. } => 1,
+            Outcome::Refused { .. } | Outcome::NotSent { .. } => 0,
+        };
+        for pushed in claims {
+            let url = pushed.claim().canonical_url.clone();
+            *self.effects.entry(url).or_default() += effect;
+        }
+        (after, outcome)
+    }
+
+    fn take(
+        &mut self,
+        now: Timestamp,
+        clock: Timestamp,
         claims: &[PushedClaim],
     ) -> (Duration, Outcome) {
         self.write_times.push(now);
         for pushed in claims {
             let claim = pushed.claim();
             assert!(
-                now < claim.send_before,
+                clock < claim.send_before,
                 "sent after the send window: {}",
                 claim.item
             );
-            let token = claim.token.as_str().to_owned();
             assert!(
-                !self.tokens.contains(&token),
+                self.tokens.insert(claim.token.as_str().to_owned()),
                 "one token was sent twice: {}",
                 claim.item
             );
-            self.tokens.push(token);
         }
         let in_doubt = |reason: &str| Outcome::InDoubt {
             reason: reason.to_owned(),
@@ -269,13 +336,33 @@ impl Service {
             Some(Fault::RateLimitedSilent) => {
                 (self.latency, refused(Refusal::RateLimited(None), "429"))
             }
+            Some(Fault::RateLimitedStored(wait)) => {
+                self.lie(claims, now);
+                let wait = Some(Wait::For(wait));
+                (self.latency, refused(Refusal::RateLimited(wait), "429"))
+            }
             Some(Fault::Refused) => (self.latency, refused(Refusal::Permanent, "422")),
+            Some(Fault::RefusedStored) => {
+                self.lie(claims, now);
+                (self.latency, refused(Refusal::Permanent, "422"))
+            }
             Some(Fault::NotSent) => (
                 self.latency,
                 Outcome::NotSent {
                     reason: "connection refused".to_owned(),
                 },
             ),
+        }
+    }
+
+    /// Keeps the posts, which show at once, and will say that it did not.
+    fn lie(&mut self, claims: &[PushedClaim], now: Timestamp) {
+        let lag = std::mem::take(&mut self.lag);
+        drop(self.store(claims, now, Duration::ZERO));
+        self.lag = lag;
+        for pushed in claims {
+            let url = pushed.claim().canonical_url.clone();
+            *self.lies.entry(url).or_default() += 1;
         }
     }
 
@@ -295,13 +382,17 @@ impl Service {
             if let Some(index) = self.posts.iter().position(|post| post.key == key) {
                 evidence = Evidence::KeyReplay;
                 remote = self.remote(index);
+                // Of two requests under one id the quicker one makes the post.
+                let post = &mut self.posts[index];
+                post.stored_at = post.stored_at.min(at);
+                post.listed_at = post.listed_at.min(at.plus(unlisted).plus(self.lag));
                 continue;
             }
             self.posts.push(Post {
                 url: claim.canonical_url.clone(),
                 key,
                 stored_at: at,
-                listed_at: at.plus(unlisted),
+                listed_at: at.plus(unlisted).plus(self.lag),
             });
             if self.kind != Kind::IndexNow {
                 remote = self.remote(self.posts.len() - 1);
