@@ -1,8 +1,14 @@
 //! Is it there already? The fence before the first write of a run.
 
+use std::time::Duration;
+
 use crate::model::address::same_address;
+use crate::model::delivery::{Record, State};
 use crate::model::outcome::{Remote, SeenPost, SeenSort};
 use crate::model::time::Timestamp;
+
+/// How long after its quiet point a request may still be taken for the cause of a second post.
+const SURPLUS_WITHIN: Duration = Duration::from_hours(24);
 
 /// What the account's list says of one article.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +75,33 @@ pub(super) fn seen(
         ([], None, None) => Seen::No,
         (several, _, _) => Seen::Unclear(format!("{} posts of ours have its link", several.len())),
     }
+}
+
+/// Returns posts of a delivery that is done beyond the ones that its record has: an earlier request took effect after all,
+/// later than the service was given. Only where more than one request was made, and only posts of their time: what people
+/// post themselves is theirs.
+pub(super) fn surplus(posts: &[SeenPost], url: &str, record: &Record) -> Vec<Remote> {
+    let Some(claim) = record
+        .claim
+        .as_ref()
+        .filter(|_| record.state == State::Done && record.attempt > 1)
+    else {
+        return Vec::new();
+    };
+    let (from, to) = (
+        claim.first_claimed_at.floor_to_second(),
+        claim.quiet_until.plus(SURPLUS_WITHIN),
+    );
+    let late = record.receipts.iter().map(|receipt| &receipt.remote);
+    let known: Vec<&Remote> = record.remote.iter().chain(late).collect();
+    posts
+        .iter()
+        .filter(|post| post.sort == SeenSort::TopLevel)
+        .filter(|post| post.links.iter().any(|link| same_address(link, url)))
+        .filter(|post| post.created_at.is_some_and(|at| from <= at && at <= to))
+        .filter(|post| !known.iter().any(|remote| post.remote.is_same_post(remote)))
+        .map(|post| post.remote.clone())
+        .collect()
 }
 
 fn place(remote: &Remote) -> String {

@@ -20,7 +20,7 @@ use crate::plan::survey::Verdict;
 use super::backoff::backoff;
 use super::core::Core;
 use super::desk::{DOUBTS_MAX, Desk, FAILURES_MAX, Phase};
-use super::matching::{Seen, seen};
+use super::matching::{Seen, seen, surplus};
 use super::outbox::Sort;
 
 impl Core {
@@ -120,6 +120,7 @@ impl Core {
             }
         };
         desk.is_listed = true;
+        self.note_surplus(now, name, &posts);
         let Some(survey) = &self.survey else { return };
         let pending: Vec<_> = survey
             .deliveries
@@ -188,6 +189,39 @@ impl Core {
             if !self.alarms.contains(&sentence) {
                 self.alarms.push(sentence);
             }
+        }
+    }
+
+    /// A request that took effect later than its service was given made a second post: it is told, and kept in the row.
+    fn note_surplus(&mut self, now: Timestamp, name: &ChannelName, posts: &[SeenPost]) {
+        let ids = self.survey.iter().flat_map(|survey| &survey.deliveries);
+        let found: Vec<_> = ids
+            .map(|surveyed| &surveyed.id)
+            .filter(|id| id.channel == *name && !self.outbox.is_unsettled(id))
+            .filter(|id| !self.is_of_another_account(id))
+            .filter_map(|id| Some((id, self.outbox.row(id)?)))
+            .flat_map(|(id, row)| {
+                let surplus = row
+                    .publish()
+                    .map(|record| surplus(posts, &row.canonical_url, record));
+                let surplus = surplus.into_iter().flatten();
+                surplus
+                    .map(|remote| (id.clone(), remote))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        for (id, remote) in found {
+            self.alarm([format!(
+                "{id}: there is a second post of it{}: a request took effect after its quiet point; delete one of them, and \
+                 raise `quarantine` of {name}",
+                place(&remote)
+            )]);
+            let event = delivery::Event::Proved {
+                remote,
+                evidence: Evidence::ReadBack,
+                at: now,
+            };
+            self.record(&id, vec![event], Sort::Finding, true);
         }
     }
 

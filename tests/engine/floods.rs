@@ -1,8 +1,10 @@
 //! No run floods a channel, and a new channel starts with the next article.
 
+use sayonce::model::delivery::{Decision, Event, Operation, next};
+use sayonce::model::row::Row;
 use sayonce::plan::survey::Announce;
 
-use super::{BLUESKY, FOUR, HOUR, MASTODON, site, told, world};
+use super::{BLUESKY, FOUR, HOUR, MASTODON, name, site, told, world};
 use crate::simulation::{World, article};
 
 #[test]
@@ -104,4 +106,30 @@ fn reconfigure(world: &mut World, channels: &[&str]) {
     for (name, service) in fresh.services {
         world.services.entry(name).or_insert(service);
     }
+}
+
+#[test]
+fn what_a_person_decided_before_the_first_run_makes_no_channel_a_new_one() {
+    let mut world = world(&[MASTODON, BLUESKY], 2);
+    let by = Decision {
+        who: "me".to_owned(),
+        at: world.now,
+        verb: "skip".to_owned(),
+        why: None,
+    };
+    let mut row = Row::blank(&world.items[0], &name("bluesky"), None);
+    let skipped = next(None, Event::Skipped { by }).expect("what is pending can be skipped");
+    row.operations.insert(Operation::Publish, skipped);
+    world.remote.decide(row);
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 0",
+            "a1 on mastodon: done: response",
+            "a1 on bluesky: skipped",
+            "a2 on mastodon: done: response",
+            "a2 on bluesky: done: response"
+        ]
+    );
+    assert!(world.remote.baseline.is_empty());
 }

@@ -120,8 +120,7 @@ impl World {
     /// Starts a run on a machine with `journal` on its disk, whose clock is ahead of the world's.
     pub(crate) fn start_on(&mut self, journal: Vec<Row>, clock_ahead_ms: i64) -> Run {
         self.runs_started += 1;
-        let by_its_clock =
-            |at: Timestamp| Timestamp::from_millis(at.as_millis() + clock_ahead_ms);
+        let by_its_clock = |at: Timestamp| Timestamp::from_millis(at.as_millis() + clock_ahead_ms);
         let limits = Limits {
             deadline: self.limits.deadline.map(by_its_clock),
             ..self.limits
@@ -180,15 +179,17 @@ impl World {
         }
     }
 
-    /// Runs one run to its end and returns the world as it was before each of its actions: what is left if the run is
-    /// killed there.
-    pub(crate) fn moments(&mut self) -> Vec<Self> {
+    /// Runs one run, on a machine with `journal` on its disk, to its end. Returns the world and the disk as they were before
+    /// each of its actions: what is left if the run is killed there.
+    pub(crate) fn moments(&mut self, journal: Vec<Row>) -> Vec<(Self, Vec<Row>)> {
         let moments = RefCell::new(Vec::new());
-        let mut run = self.start();
+        let mut run = self.start_with(journal);
         while let Some(at) = run.next_at(self.now) {
             self.now = self.now.max(at);
-            self.step_until(&mut run, &|world: &Self, _: &Run| {
-                moments.borrow_mut().push(world.clone());
+            self.step_until(&mut run, &|world: &Self, run: &Run| {
+                moments
+                    .borrow_mut()
+                    .push((world.clone(), run.journal.clone()));
                 false
             });
         }

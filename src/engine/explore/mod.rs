@@ -51,6 +51,7 @@ fn check(base: &Scenario) {
     let mut left = wanted.unwrap_or(STATES_SHORT);
     let clock = SystemClock::new();
     let name = base.name;
+    let (mut states, mut depth) = (0, 0);
     for (kills, faults) in [
         (0, 0),
         (1, 0),
@@ -87,11 +88,17 @@ fn check(base: &Scenario) {
                 Found::CutShort | Found::Violation { .. } => " (cut short)",
             }
         );
+        states += report.states;
+        depth = depth.max(report.depth);
         left = left.saturating_sub(report.states);
         if left == 0 {
             break;
         }
     }
+    println!(
+        "explored {name}: {states} states, depth {depth}, 0 violations, {:?}",
+        clock.elapsed()
+    );
 }
 
 #[test]

@@ -345,7 +345,8 @@ impl World {
         action: Action,
     ) -> Result<Option<Event>, Violation> {
         let now = self.now;
-        let channel = self.channel().clone();
+        let config = Arc::clone(&self.config);
+        let channel = &config.channels[0];
         let Some(run) = self.runs[machine].as_mut().map(Arc::make_mut) else {
             return Ok(None);
         };
@@ -390,7 +391,7 @@ impl World {
                 };
                 let stands = run.frozen_until;
                 let at = stands.map_or(now, |until| now.max(until));
-                self.watch.sends(&claims, &channel, at, bars)?;
+                self.watch.sends(&claims, channel, at, bars)?;
                 let until = now.plus(channel.rules.timeout);
                 let request = self
                     .service

@@ -78,6 +78,8 @@ pub(super) struct History {
     pub(super) licences: BTreeMap<DeliveryId, usize>,
     /// Deliveries that people had a hand in.
     pub(super) touched: BTreeSet<DeliveryId>,
+    /// Deliveries of which a run said that there are several posts.
+    pub(super) seen_twice: BTreeSet<DeliveryId>,
     /// How often anybody did anything.
     pub(super) acts: usize,
     pub(super) met: Met,
@@ -127,6 +129,7 @@ impl History {
             agains: BTreeMap::new(),
             licences: BTreeMap::new(),
             touched: BTreeSet::new(),
+            seen_twice: BTreeSet::new(),
             acts: 0,
             met: Met::default(),
         }
@@ -187,21 +190,21 @@ impl History {
             };
             let mut run = self.start(disk);
             if !self.draw.one_in(3) {
-                run.lives = 1 + self.draw.count(60);
+                run.lives = 1 + self.draw.count(40);
             }
             runs.push(run);
         }
         let acts = self.acts;
         let was_rewound = self.world.remote.is_rewound();
         let mut steps_left = if self.weather.people {
-            self.draw.count(40)
+            self.draw.count(15)
         } else {
             usize::MAX
         };
         while self.world.step_next(&mut runs) {
             if steps_left == 0 {
                 self.somebody_may_act();
-                steps_left = self.draw.count(60);
+                steps_left = self.draw.count(30);
             }
             steps_left = steps_left.saturating_sub(1);
         }
@@ -252,7 +255,9 @@ impl History {
 
     fn somebody_may_act(&mut self) {
         if self.weather.people || self.weather.rewinds {
-            self.somebody_acts();
+            for _ in 0..1 + self.draw.count(2) {
+                self.somebody_acts();
+            }
         }
     }
 

@@ -44,7 +44,10 @@ impl History {
     /// One delivery, and what a person who looks at the service says about it.
     fn decide(&mut self) {
         let deliveries = self.deliveries();
-        let id = deliveries[self.draw.count(u64::try_from(deliveries.len()).expect("few"))].clone();
+        let id = deliveries[self
+            .draw
+            .count(u64::try_from(deliveries.len()).expect("few"))]
+        .clone();
         let broken = self
             .world
             .remote
@@ -64,9 +67,10 @@ impl History {
             (None | Some(State::Retry), _) => Verb::Skip,
             (Some(State::Done), _) if unlikely => Verb::Again,
             (Some(State::Skipped), _) => Verb::Release,
-            (Some(State::InFlight | State::InDoubt | State::Held | State::Failed), Some(remote)) => {
-                Verb::Posted(remote)
-            }
+            (
+                Some(State::InFlight | State::InDoubt | State::Held | State::Failed),
+                Some(remote),
+            ) => Verb::Posted(remote),
             (Some(State::InDoubt), None) if is_quiet && !self.weather.broken => Verb::Release,
             (Some(State::Held | State::Failed), None) if unlikely => Verb::Skip,
             (Some(State::Held | State::Failed), None) => Verb::Release,
@@ -165,7 +169,10 @@ impl History {
     /// A row is written by hand in a way that the protocol allows, or that no run understands.
     fn edit_a_row(&mut self) {
         let deliveries = self.deliveries();
-        let id = deliveries[self.draw.count(u64::try_from(deliveries.len()).expect("few"))].clone();
+        let id = deliveries[self
+            .draw
+            .count(u64::try_from(deliveries.len()).expect("few"))]
+        .clone();
         if self.row(&id).is_none() && self.world.remote.remembered(&id).next().is_some() {
             return;
         }
