@@ -24,3 +24,12 @@ pub mod sandbox;
 pub mod secret;
 pub mod signals;
 pub mod source;
+
+#[cfg(test)]
+extern crate self as sayonce;
+
+/// The integration tests' simulation, which names the crate as they do: here it runs with a rule of the protocol broken.
+#[cfg(test)]
+#[path = "../tests/simulation/mod.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod simulation;

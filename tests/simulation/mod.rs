@@ -7,6 +7,7 @@ mod moves;
 mod remote;
 mod run;
 mod service;
+mod trace;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -251,12 +252,20 @@ impl World {
                 "the run does not end: {:#?}",
                 run.notices.last()
             );
-            if let Some(trace) = &mut self.trace {
-                trace.push(format!("{} run {}: {action:?}", self.now, run.number));
+            if self.trace.is_some() {
+                self.note(&format!("run {}: {}", run.number, trace::told(&action)));
             }
             if let Some((at, event)) = self.act(action, run) {
                 run.put(at, event);
             }
+        }
+    }
+
+    /// Writes down what happens, if somebody wants to read it.
+    pub(crate) fn note(&mut self, what: &str) {
+        let now = self.now;
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{now} {what}"));
         }
     }
 

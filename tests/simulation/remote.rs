@@ -343,6 +343,8 @@ impl Remote {
         if let Some(stored) = self.rows.remove(id) {
             self.broken.insert(id.clone(), stored);
         }
+        // A tree remembers no broken rows, so nobody resets the branch past one.
+        self.past.clear();
         self.tip = Some(commit);
     }
 
@@ -351,19 +353,22 @@ impl Remote {
         if !self.broken.is_empty() {
             let commit = self.leave_witness();
             self.rows.append(&mut self.broken);
+            self.past.clear();
             self.tip = Some(commit);
         }
     }
 
     /// Somebody resets the branch to a commit before. Returns whether there was one.
     pub(crate) fn reset(&mut self) -> bool {
+        if !self.broken.is_empty() {
+            return false;
+        }
         let Some((tip, tree)) = self.past.pop() else {
             return false;
         };
         if self.witnessed.is_none() {
             self.witnessed = Some(Arc::new(self.tree()));
         }
-        self.broken.clear();
         self.rows.clone_from(&tree.rows);
         self.header.clone_from(&tree.header);
         self.baseline.clone_from(&tree.baseline);

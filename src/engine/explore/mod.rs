@@ -19,6 +19,7 @@ mod remote;
 mod rest;
 mod scenario;
 mod search;
+mod seeded;
 mod service;
 mod watch;
 mod world;

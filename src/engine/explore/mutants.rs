@@ -14,8 +14,8 @@ const DOCUMENT: &str = include_str!("../../../docs/protocol.md");
 const STATES_MAX: usize = 60_000;
 
 /// A rule that is broken, the world in which that shows, and how it shows.
-struct Case {
-    mutant: Mutant,
+pub(super) struct Case {
+    pub(super) mutant: Mutant,
     /// What the program does then.
     does: &'static str,
     world: Scenario,
@@ -56,7 +56,7 @@ impl Rule {
 }
 
 #[expect(clippy::too_many_lines, reason = "it is a table")]
-fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let case = |mutant, does, world, shows| Case {
         mutant,
         does,

@@ -13,7 +13,7 @@ use super::draw::Draw;
 use crate::simulation::{Fault, PushFault, Run, World, article};
 
 /// Runs in good weather after which nothing may be left to do.
-const CALM_RUNS_MAX: usize = 8;
+const CALM_RUNS_MAX: usize = 12;
 /// How often a person goes through what needs one, until nothing does.
 const ROUNDS_MAX: usize = 6;
 const HOUR: Duration = Duration::from_hours(1);
@@ -312,7 +312,9 @@ impl History {
             self.check_ending(&run, &ending, true)?;
             self.check_notices(&run)?;
             self.disk = run.journal;
-            if (self.world.remote.pushes, self.world.writes()) == before {
+            let idle = (self.world.remote.pushes, self.world.writes()) == before;
+            // A claim of a machine whose clock is far ahead is quiet only hours later.
+            if idle && ending.next_due.is_none() {
                 return Ok(ending);
             }
         }

@@ -22,11 +22,14 @@ impl History {
         self.world.remote.settle_late(self.world.now);
         if self.world.remote.is_rewound() {
             if self.draw.one_in(2) {
+                self.world.note("somebody repairs the ledger");
                 self.world.remote.repair();
             }
             return;
         }
-        match self.draw.below(12) {
+        let what = self.draw.below(12);
+        self.world.note(&format!("somebody does {what}"));
+        match what {
             0..=5 => self.decide(),
             6 => self.edit_an_article(),
             7 | 8 if self.weather.rewinds => {
@@ -115,6 +118,7 @@ impl History {
             Verb::Again => Event::Again { by },
             Verb::Skip => Event::Skipped { by },
         };
+        self.world.note(&format!("a person on {id}: {verb:?}"));
         let mut row = self.row_or_blank(id);
         let before = row.publish().cloned();
         let after = next(before.as_ref(), event).expect("a verb for this state");
@@ -247,6 +251,10 @@ impl History {
                 ) => continue,
             };
             self.acts += 1;
+            let shown = self.world.services[&id.channel].shown(self.url(&id), self.world.now);
+            if shown.len() > 1 {
+                self.seen_twice.insert(id.clone());
+            }
             self.say(&id, verb);
             any = true;
         }
