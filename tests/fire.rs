@@ -31,6 +31,7 @@ mod medium;
 mod medium_local;
 mod moves;
 mod netns;
+mod power;
 mod receipts;
 mod rounds;
 mod runners;

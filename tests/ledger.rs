@@ -1,6 +1,7 @@
 //! The ledger in real repositories, and its files.
 
 mod files;
+mod hands;
 mod local;
 mod remote;
 mod remote_trouble;

@@ -1,6 +1,7 @@
 //! The channels against scripted servers: what they send, and what they make of each answer.
 
 mod bluesky;
+mod connections;
 mod devto;
 mod fetch;
 mod indexnow;

@@ -3,11 +3,14 @@
 mod accounts;
 mod alarms;
 mod basics;
+mod changes;
+mod crowds;
 mod doubts;
 mod floods;
 mod kills;
 mod limits;
 mod people;
+mod reading;
 mod remote;
 mod seeds;
 mod stops;

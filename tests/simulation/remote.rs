@@ -85,6 +85,8 @@ pub(crate) struct Remote {
     pub(crate) faults: BTreeMap<usize, PushFault>,
     /// Not reachable between these moments.
     pub(crate) away: Option<(Timestamp, Timestamp)>,
+    /// Reads are answered by a mirror that stopped here.
+    pub(crate) mirror: Option<Snapshot>,
 }
 
 impl Remote {
@@ -142,6 +144,9 @@ impl Remote {
             delivery: Some(id.clone()),
             reason: "it is no JSON".to_owned(),
         });
+        if let Some(mirror) = &self.mirror {
+            return (LATENCY, Ok(mirror.clone()));
+        }
         let snapshot = Snapshot {
             tip: self.tip.clone(),
             rows: self.rows.clone(),

@@ -25,7 +25,9 @@ const NOTICED_MIN: usize = 10;
 #[test]
 fn histories_notice_broken_rules() {
     let wanted = Environment::of_process();
-    let wanted = wanted.get("SAYONCE_SEEDS").and_then(|text| text.parse().ok());
+    let wanted = wanted
+        .get("SAYONCE_SEEDS")
+        .and_then(|text| text.parse().ok());
     let seeds = wanted.unwrap_or(SEEDS);
     let mutants: Vec<Mutant> = cases().iter().map(|case| case.mutant).collect();
     let (next, told) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
