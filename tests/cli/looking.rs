@@ -19,7 +19,6 @@ fn what_only_looks_claims_nothing_sends_nothing_and_writes_nothing() {
     site.run(&[]).assert_code(0);
     site.plan.articles.push(3);
     site.build();
-    site.commit_and_push("a new article");
     let before = state(&site);
     for arguments in [
         &["plan"][..],

@@ -116,7 +116,7 @@ fn a_row_that_is_no_row_any_more_is_left_byte_for_byte_and_nothing_is_claimed_ov
         ),
         (
             huge.as_bytes(),
-            "it has 2097175 bytes, more than the 1048576 that are read",
+            "it has 2097174 bytes, more than the 1048576 that are read",
         ),
     ];
     let (sandbox, mut store) = world();
