@@ -149,6 +149,7 @@ fn events() -> Vec<Event> {
             remote: remote(),
             by: decision(),
         },
+        Event::Revised { at },
         Event::Again { by: decision() },
     ]
 }

@@ -512,6 +512,7 @@ mod tests {
         for stderr in [
             "fatal: unable to access 'https://github.com/b/s/': Could not resolve host: github.com\n",
             "fatal: the remote end hung up unexpectedly\n",
+            "fatal: unable to access 'https://github.com/b/s/': The requested URL returned error: 429\n",
             "error: RPC failed; HTTP 503 curl 22 The requested URL returned error: 503\n",
             "",
         ] {

@@ -9,6 +9,7 @@ mod doubts;
 mod floods;
 mod kills;
 mod limits;
+mod panics;
 mod people;
 mod reading;
 mod remote;

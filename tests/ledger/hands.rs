@@ -178,3 +178,19 @@ fn a_witness_that_was_left_behind_is_moved_up_by_the_next_commit() {
         remote(&sandbox, &["rev-parse", "main"])
     );
 }
+
+#[test]
+fn a_remote_on_github_is_known_by_its_address() {
+    let (sandbox, store) = world();
+    assert!(!store.is_on_github());
+    for (address, is_there) in [
+        ("https://github.com/blog/site.git", true),
+        ("git@github.com:blog/site.git", true),
+        ("https://git.example/github.com/site.git", false),
+    ] {
+        let site = sandbox.path("site");
+        sandbox.git(&site, &["remote", "set-url", "origin", address]);
+        let store = open(&site, config(), sandbox.environment()).unwrap();
+        assert_eq!(store.is_on_github(), is_there, "{address}");
+    }
+}
