@@ -13,7 +13,7 @@ use crate::model::outcome::{
 };
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
-use crate::plan::alarms::{account_changed, adopted};
+use crate::plan::alarms::{account_changed, adopted, twice};
 use crate::plan::read_back::{gone, read_back};
 use crate::plan::survey::Verdict;
 
@@ -199,23 +199,19 @@ impl Core {
             .map(|surveyed| &surveyed.id)
             .filter(|id| id.channel == *name && !self.outbox.is_unsettled(id))
             .filter(|id| !self.is_of_another_account(id))
-            .filter_map(|id| Some((id, self.outbox.row(id)?)))
-            .flat_map(|(id, row)| {
-                let surplus = row
-                    .publish()
-                    .map(|record| surplus(posts, &row.canonical_url, record));
-                let surplus = surplus.into_iter().flatten();
-                surplus
-                    .map(|remote| (id.clone(), remote))
+            .filter_map(|id| {
+                let row = self.outbox.row(id)?;
+                Some((id, row, row.publish()?))
+            })
+            .flat_map(|(id, row, record)| {
+                surplus(posts, &row.canonical_url, record)
+                    .into_iter()
+                    .map(|second| (id.clone(), record.remote.clone(), second))
                     .collect::<Vec<_>>()
             })
             .collect();
-        for (id, remote) in found {
-            self.alarm([format!(
-                "{id}: there is a second post of it{}: a request took effect after its quiet point; delete one of them, and \
-                 raise `quarantine` of {name}",
-                place(&remote)
-            )]);
+        for (id, first, remote) in found {
+            self.alarm([twice(&id, first.as_ref(), &remote)]);
             let event = delivery::Event::Proved {
                 remote,
                 evidence: Evidence::ReadBack,

@@ -198,6 +198,21 @@ pub fn adopted(id: &DeliveryId, remote: &Remote) -> String {
     )
 }
 
+/// Says that an announcement stands twice, and why that can be.
+pub fn twice(id: &DeliveryId, first: Option<&Remote>, second: &Remote) -> String {
+    let place = |remote: &Remote| remote.url.clone().or_else(|| remote.id.clone());
+    let places: Vec<_> = first
+        .into_iter()
+        .chain([second])
+        .filter_map(place)
+        .collect();
+    format!(
+        "{id}: it stands twice, {}: the service was longer at work on a request than `quarantine` says; delete one of \
+         them, and raise `quarantine`",
+        places.join(" and ")
+    )
+}
+
 /// Returns the channels on which articles may have come and left the feed between two runs: even the oldest article
 /// that the feed lists is newer than the newest that the ledger has.
 ///

@@ -6,7 +6,7 @@ use super::{
     BLUESKY, FOUR, HOUR, MASTODON, gaps, only_record, run_killed_at_write, site, told, warnings,
     world,
 };
-use crate::simulation::{Fault, World, article};
+use crate::simulation::{Fault, World};
 
 /// Three articles, four channels, one paced at 75 s; the job dies in the seventh call.
 #[test]
@@ -232,39 +232,6 @@ fn an_answer_that_is_lost_after_another_run_found_the_post_changes_nothing() {
     }
     assert_eq!(runs.each_ref().map(warnings), [[""; 0]; 2]);
     world.assert_exactly_once();
-}
-
-#[test]
-fn a_second_post_that_came_after_the_quiet_point_is_told_and_kept_in_the_row() {
-    let mut world = world(&[MASTODON], 1);
-    world
-        .service("mastodon")
-        .order(1, Fault::Slow(Duration::from_mins(40)));
-    drop(world.run());
-    let url = world.items[0].canonical_url.clone();
-    assert_eq!(world.service("mastodon").stored(&url), 2);
-    world.now = world.now.plus(HOUR);
-    // Nobody looks at the account as long as there is nothing to say.
-    let next = article(&world.config.site.url, 2);
-    world.items.push(next);
-    let ending = world.run();
-    assert_eq!(
-        ending.alarms,
-        [
-            "a1 on mastodon: there is a second post of it, https://mastodon.example/@blog/1: a request took effect after \
-             its quiet point; delete one of them, and raise `quarantine` of mastodon"
-        ]
-    );
-    let rows: Vec<_> = world.remote.rows().collect();
-    let receipts = &rows[0].publish().expect("a record").receipts;
-    let ids: Vec<_> = receipts
-        .iter()
-        .filter_map(|receipt| receipt.remote.id.as_deref())
-        .collect();
-    assert_eq!(ids, ["1"]);
-    let next = article(&world.config.site.url, 3);
-    world.items.push(next);
-    assert_eq!(world.run().alarms, [""; 0], "it is told once");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{BLUESKY, HOUR, MASTODON, gaps, only_record, run_killed_at_write, site, told, world};
-use crate::simulation::{Fault, World};
+use crate::simulation::{Fault, World, article};
 
 /// The account's list shows the post only ten minutes after it was stored, and nobody heard the answer.
 #[test]
@@ -129,4 +129,38 @@ fn not_there_is_believed_only_of_two_readings_after_the_quiet_point() {
     assert_eq!(gaps(&late), [30]);
     assert!(mastodon.write_times[1] > late[1]);
     assert!(mastodon.lookup_times.len() > late.len());
+}
+
+/// Half an hour is longer than `quarantine` allows for, so the promise of `verified` is broken: that is said, once.
+#[test]
+fn a_post_that_stands_twice_because_its_service_was_slower_than_its_quarantine_is_told_once() {
+    let mut world = world(&[MASTODON], 1);
+    let slow = Fault::Slow(Duration::from_mins(30));
+    world.service("mastodon").order(1, slow);
+    let ending = world.run();
+    assert_eq!(told(&ending), ["exit 0", "a1 on mastodon: done: response"]);
+    assert_eq!(ending.alarms, [""; 0]);
+    let mut alarms = Vec::new();
+    for number in 2..=3 {
+        world.now = world.now.plus(HOUR);
+        let next = article(&world.config.site.url, number);
+        world.items.push(next);
+        let ending = world.run();
+        assert_eq!(ending.exit.code(), 0);
+        alarms.push(ending.alarms);
+    }
+    assert_eq!(
+        alarms,
+        [
+            vec![
+                "a1 on mastodon: it stands twice, https://mastodon.example/@blog/2 and \
+                 https://mastodon.example/@blog/1: the service was longer at work on a request than `quarantine` \
+                 says; delete one of them, and raise `quarantine`"
+                    .to_owned()
+            ],
+            Vec::new()
+        ]
+    );
+    let first = world.remote.rows().next().unwrap().publish().unwrap();
+    assert_eq!(first.receipts.len(), 1);
 }

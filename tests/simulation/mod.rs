@@ -3,7 +3,7 @@
 //! Nothing sleeps: an action's answer is put on a queue at the moment at which it would come, and the world goes from
 //! one moment to the next. A run can be killed after any number of its actions.
 
-mod moves;
+pub(crate) mod moves;
 mod remote;
 mod run;
 mod service;
@@ -29,7 +29,6 @@ use sayonce::plan::survey::Selection;
 use sayonce::source::Catalog;
 use url::Url;
 
-pub(crate) use self::moves::wrong_move;
 pub(crate) use self::remote::{PushFault, Remote};
 pub(crate) use self::run::Run;
 pub(crate) use self::service::{Fault, Service};

@@ -14,7 +14,7 @@ use std::thread;
 use sayonce::model::delivery::{Record, State};
 
 use self::play::{Met, Worlds, play, play_aloud};
-use crate::simulation::wrong_move;
+use crate::simulation::moves::wrong_move;
 
 /// How many seeds are played, or which (`17..18`).
 const VARIABLE: &str = "SAYONCE_SEEDS";
