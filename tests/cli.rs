@@ -18,6 +18,7 @@ mod packages;
 mod people;
 pub(crate) mod program;
 mod rehearsal;
+mod rewound;
 mod secrets;
 pub(crate) mod site;
 pub(crate) mod stopped;

@@ -20,6 +20,8 @@ mod fuzz;
 #[cfg(test)]
 mod git;
 #[cfg(test)]
+mod guarantees_doc;
+#[cfg(test)]
 mod ledger;
 #[cfg(test)]
 mod own_ledger;

@@ -1,6 +1,6 @@
-//! What only looks changes nothing, and what is taken out of the ledger is not sent again.
+//! What only looks changes nothing.
 
-use super::site::{Site, four_channels, mastodon};
+use super::site::{Site, four_channels};
 
 /// Everything outside of the program's own notes: the site, the remote, what the services got.
 fn state(site: &Site) -> String {
@@ -31,54 +31,4 @@ fn what_only_looks_claims_nothing_sends_nothing_and_writes_nothing() {
         assert!(matches!(ran.code(), Some(0 | 5)), "{ran:?}");
         assert_eq!(state(&site), before, "{arguments:?}");
     }
-}
-
-/// Takes the row of the first article away, as a person would who wants it sent again.
-fn without_its_row(site: &Site) {
-    site.git(&["rm", "--quiet", "ledger/article-1/mastodon.json"]);
-    site.git(&["commit", "--quiet", "--message", "send it again"]);
-}
-
-#[test]
-fn a_row_that_is_deleted_to_have_it_sent_again_stops_everything() {
-    let site = mastodon().articles(2).start();
-    site.run(&[]).assert_code(0);
-    site.git(&["pull", "--quiet", "--ff-only", "origin", "main"]);
-    without_its_row(&site);
-    site.git(&["push", "--quiet", "origin", "main"]);
-    let ran = site.run(&[]);
-    ran.assert_code(3);
-    assert_eq!(
-        ran.problems(),
-        [
-            "the ledger was rewound: the row of article-1 on mastodon is gone; nothing is sent. `sayonce ledger repair` \
-             brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start \
-             afresh, delete the branch and `refs/sayonce/witness`"
-        ]
-    );
-    assert_eq!(site.writes(), "mastodon 2");
-    // Accepted as it is, the post is found on the account.
-    site.sayonce(&["ledger", "accept"]).assert_code(0);
-    let ran = site.run(&[]);
-    ran.assert_code(0);
-    assert_eq!(
-        ran.deliveries(),
-        "article-1 mastodon done adopted 0\narticle-2 mastodon done response 1\n"
-    );
-    assert_eq!(site.writes(), "mastodon 2");
-}
-
-/// Without a remote there is no witness, so the account is what remembers.
-#[test]
-fn without_a_remote_a_deleted_row_comes_back_from_the_account() {
-    let site = mastodon().articles(2).ledger("push = \"never\"").start();
-    site.run(&[]).assert_code(0);
-    without_its_row(&site);
-    let ran = site.run(&[]);
-    ran.assert_code(0);
-    assert_eq!(
-        ran.deliveries(),
-        "article-1 mastodon done adopted 0\narticle-2 mastodon done response 1\n"
-    );
-    assert_eq!(site.writes(), "mastodon 2");
 }
