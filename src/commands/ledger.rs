@@ -85,7 +85,7 @@ pub(super) fn repair(
             ),
             changes,
             header: witness.header.clone(),
-            baseline: Some(baseline),
+            baseline: (!baseline.is_empty()).then_some(baseline),
             subject: Some("ledger: repaired from its witness".to_owned()),
             decision: Some(Decision {
                 who: who.clone(),

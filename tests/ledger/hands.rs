@@ -38,8 +38,8 @@ fn edit(sandbox: &Sandbox, path: &str, change: impl FnOnce(&Path)) {
 /// What a run sees of the ledger.
 fn seen(store: &mut GitStore) -> String {
     let snapshot = store.read().unwrap();
-    let unreadable = snapshot.unreadable.iter().map(|file| &file.reason);
-    match (unreadable.cloned().next(), snapshot.standing) {
+    let mut unreadable = snapshot.unreadable.iter().map(|file| &file.reason);
+    match (unreadable.next().cloned(), snapshot.standing) {
         (Some(reason), Standing::Sound { .. }) => format!("unreadable: {reason}"),
         (None, Standing::Sound { .. }) => "sound".to_owned(),
         (_, Standing::Rewound { reason }) => format!("rewound: {reason}"),
