@@ -19,6 +19,7 @@ use crate::report::human::number;
 use crate::report::terminal::Terminal;
 
 use super::commit::{Commit, commit};
+use super::forgotten::held;
 use super::world::{Place, open_store};
 
 /// Takes the ledger as it is now: a fork's own, or a rewound one.
@@ -28,13 +29,16 @@ pub(super) fn accept(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    let (mut store, clock) = open(place, environment)?;
+    let (mut store, clock, config) = open(place, environment)?;
+    store.read()?;
+    let witness = store.read_witness()?;
     let repository = store.repository().map(str::to_owned);
     let who = store.who();
     let told = commit(&mut store, in_trouble, |snapshot| {
         let mut header = snapshot.header.clone().unwrap_or_else(Header::blank);
         header.repository.clone_from(&repository);
         Ok(Some(Commit {
+            changes: held(witness.as_ref(), snapshot, &config, clock.now()),
             header: Some(header),
             subject: Some("ledger: accepted as it is".to_owned()),
             decision: Some(Decision {
@@ -60,7 +64,7 @@ pub(super) fn repair(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    let (mut store, clock) = open(place, environment)?;
+    let (mut store, clock, _config) = open(place, environment)?;
     store.read()?;
     let who = store.who();
     let Some(witness) = store.read_witness()? else {
@@ -100,18 +104,19 @@ pub(super) fn repair(
     Ok(Exit::Proved)
 }
 
-fn open(place: &Place, environment: &Environment) -> Result<(GitStore, Arc<dyn Clock>), Failure> {
+fn open(
+    place: &Place,
+    environment: &Environment,
+) -> Result<(GitStore, Arc<dyn Clock>, Config), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let top = place.top()?;
     let config = Config::load(&place.config_path(&top))?;
-    Ok((
-        open_store(&top, &config.ledger, environment, &clock)?,
-        clock,
-    ))
+    let store = open_store(&top, &config.ledger, environment, &clock)?;
+    Ok((store, clock, config))
 }
 
 /// The witness's rows that are missing at the tip, or older there.
-fn lost(witness: &Snapshot, tip: &Snapshot) -> Vec<Change> {
+pub(super) fn lost(witness: &Snapshot, tip: &Snapshot) -> Vec<Change> {
     witness
         .rows
         .iter()

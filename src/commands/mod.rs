@@ -8,6 +8,7 @@ mod completions;
 mod decisions;
 mod digests;
 mod example;
+mod forgotten;
 mod ledger;
 mod man;
 mod plan;

@@ -80,3 +80,37 @@ fn a_branch_that_was_deleted_is_brought_back_whole() {
     assert_eq!(site.writes(), writes);
     site.assert_exactly_once();
 }
+
+#[test]
+fn a_ledger_that_is_taken_as_it_is_gives_no_leave_to_send_again_what_is_sent_once_only() {
+    let site = mastodon()
+        .articles(2)
+        .channel("mastodon", "policy = \"at_most_once\"\nprecheck = false")
+        .ledger("branch = \"sayonce-ledger\"")
+        .start();
+    site.run(&[]).assert_code(0);
+    let branch = "refs/heads/sayonce-ledger";
+    // Back to the first article's claim: it is looked for, as any claim is. Nothing is left of the second.
+    site.remote(&["update-ref", branch, &format!("{branch}~2")]);
+    site.run(&[]).assert_code(3);
+    site.sayonce(&["ledger", "accept"]).assert_code(0);
+    let ran = site.run(&[]);
+    ran.assert_code(5);
+    assert_eq!(
+        ran.deliveries(),
+        "article-1 mastodon done read_back 1\narticle-2 mastodon held - 0\n"
+    );
+    assert_eq!(site.writes(), "mastodon 2");
+    let report = ran.json();
+    let reason = report["deliveries"][1]["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with(
+            "the ledger was rewound and taken as it is; before, this was done, https://"
+        ),
+        "{reason}"
+    );
+    site.sayonce(&["resolve", "article-2", "mastodon", "--not-posted"])
+        .assert_code(0);
+    site.run(&[]).assert_code(0);
+    assert_eq!(site.writes(), "mastodon 3", "by a person's word");
+}
