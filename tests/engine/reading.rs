@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{BLUESKY, HOUR, MASTODON, gaps, only_record, run_killed_at_write, site, told, world};
+use super::{
+    BLUESKY, HOUR, MASTODON, SEARCH, gaps, only_record, run_killed_at_write, site, told, world,
+};
 use crate::simulation::{Fault, World, article};
 
 /// The account's list shows the post only ten minutes after it was stored, and nobody heard the answer.
@@ -163,4 +165,63 @@ fn a_post_that_stands_twice_because_its_service_was_slower_than_its_quarantine_i
     );
     let first = world.remote.rows().next().unwrap().publish().unwrap();
     assert_eq!(first.receipts.len(), 1);
+}
+
+#[test]
+fn what_was_sent_as_often_as_allowed_needs_a_person() {
+    let mut world = World::new(&site(&[SEARCH, "max_attempts = 2\n"]), 1);
+    world.service("search").always = Some(Fault::Status500);
+    let expected = [
+        "exit 5",
+        "a1 on search: held: 2 attempts were made and none is known to have been delivered",
+    ];
+    assert_eq!(told(&world.run()), expected);
+    assert_eq!(told(&world.run()), expected);
+    assert_eq!(world.service("search").writes(), 2);
+}
+
+/// A world in which the article stands twice already, and whose ledger knows nothing of it.
+fn standing_twice(more: &str) -> World {
+    let config = site(&[MASTODON, "precheck = false\n"]);
+    let mut before = World::new(&config, 1);
+    for _ in 0..2 {
+        drop(before.run());
+        let mut fresh = World::new(&config, 1);
+        fresh.runs_started = before.runs_started;
+        fresh.now = before.now.plus(HOUR);
+        fresh.services = before.services;
+        before = fresh;
+    }
+    before.config = World::new(&site(&[MASTODON, more]), 1).config;
+    assert_eq!(before.service("mastodon").writes(), 2);
+    before
+}
+
+#[test]
+fn an_article_that_stands_twice_before_it_is_sent_needs_a_person() {
+    let mut world = standing_twice("");
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 5",
+            "a1 on mastodon: held: 2 posts of ours have its link"
+        ]
+    );
+    assert_eq!(world.service("mastodon").writes(), 2);
+}
+
+#[test]
+fn a_doubt_that_two_posts_answer_needs_a_person() {
+    let mut world = standing_twice("precheck = false\n");
+    world.service("mastodon").order(1, Fault::LostRequest);
+    run_killed_at_write(&mut world, "mastodon", 3);
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 5",
+            "a1 on mastodon: held: 2 posts match it: https://mastodon.example/@blog/1, \
+             https://mastodon.example/@blog/2"
+        ]
+    );
+    assert_eq!(world.service("mastodon").writes(), 3);
 }
