@@ -10,6 +10,7 @@ mod homes;
 mod job;
 mod killed;
 mod ledger;
+mod lies;
 mod looking;
 mod matrix;
 mod moved;
