@@ -25,3 +25,4 @@ pub(crate) mod site;
 pub(crate) mod stopped;
 mod switched;
 mod trouble;
+mod unsaved;
