@@ -737,6 +737,8 @@ fn fold(
     }
     let mut row = identity;
     if let Some(before) = before {
+        // Decided on a row that had no account yet; meanwhile it got one.
+        row.account = row.account.or_else(|| before.account.clone());
         row.operations.clone_from(&before.operations);
         row.unknown.clone_from(&before.unknown);
     }

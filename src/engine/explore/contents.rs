@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ledger::{CommitId, Header};
+use crate::ledger::{CommitId, Header, fixture};
 use crate::model::delivery::{self, Counts};
 use crate::model::ids::Token;
-use crate::model::row::DeliveryId;
+use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 
 use super::{Committer, Entry, Outbox, Shipment, Sort, fold};
@@ -90,4 +90,20 @@ impl Shipment {
         }
         any.map(|()| spoilt)
     }
+}
+
+#[test]
+fn a_receipt_that_is_told_anew_leaves_the_row_its_account() {
+    let account = |row: &Row| {
+        row.account
+            .as_ref()
+            .map(|account| account.as_str().to_owned())
+    };
+    let claimed = fixture::row("news/a", "mastodon", [fixture::claimed(1)]);
+    let mut identity = fixture::row("news/a", "mastodon", []);
+    identity.account = None;
+    let after = fold(Some(&claimed), identity, &[fixture::proved("1")]);
+    let after = after.expect("a receipt always wins");
+    assert!(account(&claimed).is_some());
+    assert_eq!(account(&after), account(&claimed));
 }

@@ -32,9 +32,9 @@ fn in_every_history_each_delivery_is_posted_as_its_policy_allows_and_proved() {
     if let [only] = failed.as_slice()
         && count == 1
     {
-        let (_, trace) = catch_unwind(AssertUnwindSafe(|| play_aloud(seeds.start, &Worlds::new())))
-            .unwrap_or((Err(String::new()), Vec::new()));
-        panic!("{only}\n{}", trace.join("\n"));
+        let story = catch_unwind(AssertUnwindSafe(|| play_aloud(seeds.start, &Worlds::new())));
+        let story = story.map_or_else(|_| Vec::new(), |(_, trace)| trace);
+        panic!("{only}\n{}", story.join("\n"));
     }
     assert!(
         failed.is_empty(),
