@@ -50,6 +50,7 @@ const LATE: [u64; 8] = [2, 9, 11, 14, 25, 60, 200, 900];
 
 /// What goes wrong in a history beside what goes wrong in every one.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn by itself")]
 pub(super) struct Weather {
     /// Refusals that are none.
     lies: bool,
@@ -255,7 +256,7 @@ impl History {
 
     fn somebody_may_act(&mut self) {
         if self.weather.people || self.weather.rewinds {
-            for _ in 0..1 + self.draw.count(2) {
+            for _ in 0..=self.draw.count(2) {
                 self.somebody_acts();
             }
         }

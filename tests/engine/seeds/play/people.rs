@@ -69,17 +69,16 @@ impl History {
             (None, None) if unlikely => Verb::Release,
             (None | Some(State::Retry), _) => Verb::Skip,
             (Some(State::Done), _) if unlikely => Verb::Again,
-            (Some(State::Skipped), _) => Verb::Release,
             (
                 Some(State::InFlight | State::InDoubt | State::Held | State::Failed),
                 Some(remote),
             ) => Verb::Posted(remote),
             (Some(State::InDoubt), None) if is_quiet && !self.weather.broken => Verb::Release,
             (Some(State::Held | State::Failed), None) if unlikely => Verb::Skip,
-            (Some(State::Held | State::Failed), None) => Verb::Release,
+            (Some(State::Skipped), _) | (Some(State::Held | State::Failed), None) => Verb::Release,
             (Some(State::Done | State::InFlight | State::InDoubt), _) => return,
         };
-        self.say(&id, verb);
+        self.say(&id, &verb);
     }
 
     /// A post of a delivery that the ledger does not know.
@@ -102,14 +101,14 @@ impl History {
         })
     }
 
-    fn say(&mut self, id: &DeliveryId, verb: Verb) {
+    fn say(&mut self, id: &DeliveryId, verb: &Verb) {
         let by = Decision {
             who: "a person".to_owned(),
             at: self.world.now,
             verb: format!("{verb:?}"),
             why: Some(format!("act {}", self.acts)),
         };
-        let event = match &verb {
+        let event = match verb {
             Verb::Release => Event::Released { by },
             Verb::Posted(remote) => Event::Confirmed {
                 remote: remote.clone(),
@@ -255,7 +254,7 @@ impl History {
             if shown.len() > 1 {
                 self.seen_twice.insert(id.clone());
             }
-            self.say(&id, verb);
+            self.say(&id, &verb);
             any = true;
         }
         any

@@ -1,5 +1,6 @@
 //! What must be so after each run, and at the end of a history.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sayonce::engine::ending::Ending;
@@ -58,20 +59,21 @@ impl History {
 
     pub(super) fn check_notices(&mut self, run: &Run) -> Result<(), String> {
         for notice in &run.notices {
-            match notice {
-                Notice::Warning(text)
-                    if text.contains("can't take the event")
-                        || text.contains("that this run did not make") =>
-                {
+            if let Notice::Warning(text) = notice {
+                let strange = ["can't take the event", "that this run did not make"];
+                if strange.iter().any(|words| text.contains(words)) {
                     return Err(text.clone());
                 }
-                Notice::Held { delivery, reason } if reason.contains(" posts ") => {
-                    self.seen_twice.insert(delivery.clone());
-                }
-                Notice::Plain(text) if text.contains("taken from the journal") => {
-                    self.met.merged_journals += 1;
-                }
-                _ => {}
+            }
+            if let Notice::Held { delivery, reason } = notice
+                && reason.contains(" posts ")
+            {
+                self.seen_twice.insert(delivery.clone());
+            }
+            if let Notice::Plain(text) = notice
+                && text.contains("taken from the journal")
+            {
+                self.met.merged_journals += 1;
             }
         }
         Ok(())
@@ -161,7 +163,7 @@ impl History {
             if is_done && count == 0 {
                 return Err(format!("{id}: done, and nothing was posted"));
             }
-            let of = |counted: &std::collections::BTreeMap<DeliveryId, usize>| {
+            let of = |counted: &BTreeMap<DeliveryId, usize>| {
                 counted.get(&id).copied().unwrap_or_default()
             };
             let ordered = 1 + of(&self.agains);
