@@ -122,6 +122,18 @@ impl Core {
         desk.is_listed = true;
         self.note_surplus(now, name, &posts);
         let Some(survey) = &self.survey else { return };
+        // What is on its way to the remote (an earlier run's outcome from the journal) is not compared now, so it is not
+        // sent before the list is read once more.
+        let mut on_their_way = survey.deliveries.iter().filter(|surveyed| {
+            let record = self.outbox.row(&surveyed.id).and_then(Row::publish);
+            surveyed.id.channel == *name
+                && self.outbox.is_unsettled(&surveyed.id)
+                && record.is_some_and(|record| record.state == delivery::State::Retry)
+        });
+        let is_old = on_their_way.next().is_some();
+        if let Some(desk) = self.desks.get_mut(name) {
+            desk.list_is_old |= is_old;
+        }
         let pending: Vec<_> = survey
             .deliveries
             .iter()
