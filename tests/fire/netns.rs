@@ -18,7 +18,7 @@ use crate::cli::program::Ran;
 use crate::cli::site::{Plan, Site};
 
 /// Side by side; nearly all of the time is spent waiting.
-const HANDS: usize = 30;
+const HANDS: usize = 32;
 
 /// The wire's delay each way if no other is asked for.
 const DELAY_MILLIS: u64 = 300;
@@ -27,7 +27,7 @@ const DELAY_MILLIS: u64 = 300;
 const LOSS: f64 = 0.2;
 
 /// Runs in bad weather; then it clears up.
-const RUNS_IN_RAIN: usize = 5;
+const RUNS_IN_RAIN: usize = 2;
 
 /// Between two runs: the longest wait after a few failures in a row.
 const PAUSE_MAX: Duration = Duration::from_mins(2);
