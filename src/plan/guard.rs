@@ -9,6 +9,7 @@ use crate::config::{ChannelConfig, Config};
 use crate::exit::Exit;
 use crate::ledger::{Header, Snapshot};
 use crate::model::channel::ChannelRules;
+use crate::model::delivery::State;
 use crate::model::ids::ChannelName;
 use crate::model::item::{Item, ItemChannelSettings, ItemId};
 use crate::model::row::{DeliveryId, Row};
@@ -133,10 +134,11 @@ pub(super) fn guard(
     }
 }
 
-/// Whether a row is nothing but what a person said: that is no use of its channel, so it makes no other one new beside it.
+/// Whether a row is nothing but what a person said, or wrote: that is no use of its channel, so it makes no other one new beside it.
 fn is_word_alone(row: &Row) -> bool {
-    let record = row.publish();
-    record.is_some_and(|record| record.attempt == 0 && record.by.is_some())
+    row.publish().is_some_and(|record| {
+        record.attempt == 0 && (record.by.is_some() || record.state != State::Done)
+    })
 }
 
 /// Returns a channel that has rows and is not in the configuration any more, not even switched off.

@@ -80,6 +80,10 @@ impl Runner {
         std::fs::create_dir(runner.site.path("bin")).unwrap();
         let program = assert_cmd::cargo::cargo_bin!("sayonce");
         symlink(program, runner.site.path("bin/sayonce")).unwrap();
+        let announce = read("examples/workflows/announce.yml");
+        runner
+            .site
+            .write(".github/workflows/announce.yml", &announce);
         runner
             .site
             .write(&format!(".github/workflows/{workflow}"), &text);
