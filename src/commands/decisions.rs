@@ -24,6 +24,7 @@ use crate::model::time::Timestamp;
 use crate::plan::guard::{KeptBack, excluded_by_author};
 use crate::plan::survey::{Selection, Survey, Verdict, survey};
 use crate::report::human::number;
+use crate::report::notices::clock_time;
 use crate::report::terminal::Terminal;
 
 use super::commit::{Commit, commit, sound};
@@ -161,6 +162,13 @@ impl Desk {
                 now,
             );
             let row = decided(&delivery, snapshot, &all, verb, by, now)?;
+            let not_before = row.publish().and_then(|record| record.not_before);
+            let until = not_before
+                .filter(|at| *at > now)
+                .map_or_else(String::new, |at| {
+                    let time = clock_time(at, world.config.site.timezone);
+                    format!(", after {time}: until then its last request may still be under way")
+                });
             let stored = snapshot.rows.get(&delivery);
             if let Verb::Posted(remote) = verb {
                 world.is_elsewhere(remote, &row)?;
@@ -170,7 +178,7 @@ impl Desk {
                     row,
                     expected: stored.map(|stored| stored.blob.clone()),
                 }],
-                told: format!("{delivery}: {}\n", said(verb)),
+                told: format!("{delivery}: {}{until}\n", said(verb)),
                 at: now,
                 ..Commit::default()
             }))

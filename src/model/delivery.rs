@@ -555,11 +555,17 @@ impl Record {
         self.by = Some(by);
     }
 
-    /// One more attempt, whatever the earlier ones counted.
+    /// One more attempt, whatever the earlier ones counted. A person may know that it is not there, and not that it will
+    /// not get there: what may have been sent waits for its quiet point.
     fn release(&mut self, by: Decision) {
         let at = by.at;
+        let quiet = self
+            .claim
+            .as_ref()
+            .filter(|_| self.frozen && self.state != State::Done);
+        let not_before = quiet.map_or(at, |claim| claim.quiet_until.max(at));
         self.decide(State::Retry, by);
-        self.not_before = Some(at);
+        self.not_before = Some(not_before);
         self.uncounted = self.attempt;
         self.doubtful = false;
     }

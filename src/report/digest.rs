@@ -137,51 +137,9 @@ impl Digest {
 }
 
 fn remedies(delivery: &Outlook) -> Vec<String> {
-    let which = [delivery.id.item.as_str(), delivery.id.channel.as_str()]
-        .map(|word| shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into))
-        .join(" ");
-    match (delivery.standing, delivery.state) {
-        // These reasons are the program's own words, and name the commands.
-        (Standing::NeedsPerson | Standing::KeptBack, _) => {
-            quoted_commands(delivery.reason.as_deref().unwrap_or_default())
-        }
-        (Standing::ByState, Some(State::Held)) => vec![
-            format!("resolve {which} --posted URL"),
-            format!("resolve {which} --not-posted"),
-            format!("retry {which}"),
-        ],
-        (Standing::ByState, Some(State::Failed)) => {
-            vec![format!("retry {which}"), format!("skip {which}")]
-        }
-        (Standing::Unreadable | Standing::SwitchedOff, _)
-        | (
-            Standing::ByState,
-            None
-            | Some(State::InFlight | State::InDoubt | State::Retry | State::Done | State::Skipped),
-        ) => Vec::new(),
-    }
-}
-
-fn quoted_commands(sentence: &str) -> Vec<String> {
-    sentence
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter_map(|quoted| quoted.strip_prefix("sayonce "))
-        .map(str::to_owned)
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_taken_from_a_reason() {
-        assert_eq!(
-            quoted_commands("`gate = \"manual\"`: `sayonce approve a b` sends it; `x`"),
-            ["approve a b"]
-        );
-        assert_eq!(quoted_commands("nothing"), Vec::<String>::new());
-    }
+    let commands = delivery.commands();
+    let words = commands
+        .iter()
+        .filter_map(|command| command.strip_prefix("sayonce "));
+    words.map(str::to_owned).collect()
 }

@@ -88,7 +88,7 @@ fn a_site_that_is_switched_off_does_not_speak_of_floods() {
 fn what_the_ledger_holds_is_settled_while_the_site_is_switched_off() {
     let mut site = mastodon()
         .articles(2)
-        .channel("mastodon", "lookups = [\"1s\"]")
+        .channel("mastodon", "lookups = [\"5s\"]")
         .fault("mastodon:1=lost-answer")
         .start();
     site.run(&["--item", "article-1", "--max-wait", "0s"])

@@ -115,6 +115,41 @@ fn what_a_person_released_still_waits_for_its_planned_date() {
     ));
 }
 
+/// A person sees that it is not there, and cannot see that the request is still under way.
+#[test]
+fn what_a_person_released_waits_until_its_last_request_is_surely_over() {
+    let mut world = world(&[MASTODON], 1);
+    world.service("mastodon").order(1, Fault::LostRequest);
+    run_killed_at_write(&mut world, "mastodon", 1);
+    let row = world.remote.rows().next().unwrap().clone();
+    let claim = row.publish().unwrap().claim.clone().unwrap();
+    let now = world.now;
+    assert!(claim.quiet_until > now);
+    let events = [
+        Event::Doubted {
+            reason: "no answer".to_owned(),
+            at: now,
+        },
+        Event::Held {
+            reason: "two posts".to_owned(),
+            at: now,
+        },
+        Event::Released {
+            by: Decision {
+                who: "me".to_owned(),
+                at: now,
+                verb: "retry".to_owned(),
+                why: None,
+            },
+        },
+    ];
+    let mut record = row.publish().unwrap().clone();
+    for event in events {
+        record = next(Some(&record), event).unwrap();
+    }
+    assert_eq!(record.not_before, Some(claim.quiet_until));
+}
+
 #[test]
 fn a_channel_that_was_not_asked_for_does_not_set_the_exit_code() {
     let mut world = world(&[MASTODON, BLUESKY], 1);
