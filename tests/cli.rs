@@ -4,6 +4,7 @@ mod actions;
 mod alarms;
 mod audit;
 mod clones;
+mod declared;
 mod floods;
 mod freed;
 mod homes;

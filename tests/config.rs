@@ -204,9 +204,9 @@ kind = "devto"
     sayonce.toml:22: `channels.Mastodon.hours` is `9-18`, no window of the day
       hint: write two times of the day, such as `"09:00-18:00"`
     sayonce.toml:24: `channels.bluesky.kind` is missing
-      hint: write `kind = "bluesky"`; the kinds are indexnow, bluesky, mastodon, devto
+      hint: write `kind = "bluesky"`; the kinds are indexnow, bluesky, mastodon, devto, http
     sayonce.toml:29: `channels.web.kind` is `telegram`, which is no known word
-      hint: write one of indexnow, bluesky, mastodon, devto
+      hint: `telegram` is a preset: write `kind = "http"` and `preset = "telegram"`
     sayonce.toml:30: `channels.web.max_attempts` is 0
       hint: write at least 1; `enabled = false` turns a channel off
     sayonce.toml:32: `channel` is not a known key

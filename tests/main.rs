@@ -11,6 +11,8 @@ mod cli;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod config_http;
+#[cfg(test)]
 mod engine;
 #[cfg(test)]
 #[cfg(unix)]

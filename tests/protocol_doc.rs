@@ -63,7 +63,8 @@ kind = "devto"
     let mut table = "| kind | policy | `send_window` | `timeout` | `quarantine` | `settle` | `clock_skew` | quiet after |\n\
                      | --- | --- | --- | --- | --- | --- | --- | --- |"
         .to_owned();
-    for kind in Kind::ALL {
+    // A declared channel has those of its policy.
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Http) {
         let rules = &config
             .channels
             .iter()

@@ -1,6 +1,7 @@
 //! The stand-in services, spoken to in raw HTTP.
 
 mod bluesky;
+mod declared;
 mod devto;
 mod faults;
 mod indexnow;
@@ -136,7 +137,8 @@ pub(crate) fn serve(
     directory: Option<&Path>,
     clock: Arc<dyn Clock>,
 ) -> Server {
-    let sandbox = Sandbox::start(options(kind, faults, directory, clock)).unwrap();
+    let sandbox =
+        Sandbox::start_with(options(kind, faults, directory, clock), declared::of(kind)).unwrap();
     let channel = ChannelName::new(kind.label()).unwrap();
     let address = sandbox.url(&channel).replace("http://", "");
     Server {

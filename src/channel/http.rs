@@ -112,6 +112,11 @@ impl Http {
         &mut self.scrubber
     }
 
+    /// Returns a text without this channel's secrets, otherwise as it is.
+    pub(crate) fn scrubbed(&self, text: &str) -> String {
+        self.scrubber.clean(text)
+    }
+
     /// Sends one request, once.
     pub(crate) fn send(&mut self, request: &Request) -> Reply {
         if let Err(reason) = check_scheme(&request.url) {
@@ -260,6 +265,25 @@ impl Request {
             fence: Some(fence),
             ..Self::post(url, body)
         }
+    }
+
+    /// Sends a body of any type, or none, by any method. It has an effect if it has a fence.
+    pub(crate) fn any(
+        method: Method,
+        url: Url,
+        body: Option<(String, Vec<u8>)>,
+        fence: Option<Fence>,
+    ) -> Self {
+        let mut request = Self {
+            method,
+            fence,
+            ..Self::get(url)
+        };
+        if let Some((media_type, bytes)) = body {
+            request.headers.push((CONTENT_TYPE, media_type));
+            request.body = Some(bytes);
+        }
+        request
     }
 
     /// Sets a header, in place of one that is set by default.

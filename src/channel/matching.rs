@@ -23,6 +23,33 @@ pub(crate) fn html_links(html: &str) -> Vec<String> {
     links.take()
 }
 
+/// Returns every address in a text, as it stands there and without the punctuation of its sentence.
+///
+/// What a mark-up puts around an address (`<…>`, `(…)`, `|`) ends it; HTML is read as HTML too.
+pub(crate) fn text_links(text: &str) -> Vec<String> {
+    let mut links = html_links(text);
+    let ends = |sign: char| {
+        sign.is_whitespace() || matches!(sign, '<' | '>' | '"' | '`' | '|' | '[' | ']')
+    };
+    for word in text.split(ends) {
+        let start = ["https://", "http://"]
+            .into_iter()
+            .filter_map(|scheme| word.find(scheme))
+            .min();
+        let Some(start) = start else { continue };
+        let (_, link) = word.split_at(start);
+        // Both readings are taken: a bracket or a full stop may belong to the address.
+        let bare = link.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', ')']);
+        for link in [link, bare] {
+            let link = without_entities(link);
+            if !links.contains(&link) {
+                links.push(link);
+            }
+        }
+    }
+    links
+}
+
 /// Decodes the entities that occur in attribute values; anything else stays as it is.
 fn without_entities(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
@@ -65,6 +92,24 @@ fn entity_character(name: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_found_in_any_mark_up() {
+        let check = |text: &str| text_links(text).join(" ");
+        assert_eq!(
+            check("New: <https://blog.example/a?x=1&amp;y=2|title>"),
+            "https://blog.example/a?x=1&y=2"
+        );
+        assert_eq!(
+            check("(https://blog.example/a)."),
+            "https://blog.example/a). https://blog.example/a"
+        );
+        assert_eq!(
+            check(r#"<p><a href="https://blog.example/a">x</a></p>"#),
+            "https://blog.example/a"
+        );
+        assert_eq!(check("nothing"), "");
+    }
 
     #[test]
     fn links_are_read_from_html_as_servers_write_it() {

@@ -7,6 +7,7 @@ mod answer;
 mod bluesky;
 mod checked;
 mod common;
+mod declared;
 mod devto;
 pub mod http;
 mod indexnow;

@@ -32,7 +32,11 @@ impl Scrubber {
 
     /// Adds a secret that was learned later, such as a session's token.
     pub(crate) fn add(&mut self, secret: &Secret) {
-        let value = secret.expose();
+        self.add_text(secret.expose());
+    }
+
+    /// Adds what was made from a secret, such as a header or an address with one in it.
+    pub(crate) fn add_text(&mut self, value: &str) {
         let in_json = serde_json::to_string(value).unwrap_or_default();
         let in_url = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
         for form in [value, in_json.trim_matches('"'), &in_url] {
@@ -55,11 +59,16 @@ impl Scrubber {
         self.line(&String::from_utf8_lossy(body))
     }
 
+    /// Returns `text` without secrets, otherwise as it is.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        self.forms.iter().fold(text.to_owned(), |text, form| {
+            text.replace(form.as_str(), MASK)
+        })
+    }
+
     /// Returns `text` as one short line without secrets.
     pub(crate) fn line(&self, text: &str) -> String {
-        let text = self.forms.iter().fold(text.to_owned(), |text, form| {
-            text.replace(form.as_str(), MASK)
-        });
+        let text = self.clean(text);
         let text = self.without_cut_secret(text);
         let line: String = text
             .split(|character: char| character.is_whitespace() || character.is_control())

@@ -1,5 +1,6 @@
 //! From configuration to channels. Secrets are taken from the environment here, and nowhere else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ureq::unversioned::resolver::Resolver;
@@ -8,6 +9,7 @@ use ureq::unversioned::transport::{Connector, Transport};
 use super::Channel;
 use super::bluesky::Bluesky;
 use super::checked::Checked;
+use super::declared::{Declared, secret_forms};
 use super::devto::Devto;
 use super::http::{Http, Wire};
 use super::indexnow::IndexNow;
@@ -120,6 +122,23 @@ where
             let key = secret(api_key_env)?;
             let scrubber = Scrubber::of(&key);
             let channel = Devto::new(http(scrubber.clone()), server.clone(), key, *published);
+            Box::new(Checked::new(channel, scrubber))
+        }
+        ServiceConfig::Http(declaration) => {
+            let mut secrets = BTreeMap::new();
+            for (name, variable) in &declaration.secrets {
+                secrets.insert(name.clone(), secret(variable)?);
+            }
+            let mut scrubber = Scrubber::default();
+            for form in secrets.values().flat_map(secret_forms) {
+                scrubber.add_text(&form);
+            }
+            let channel = Declared::new(
+                http(scrubber.clone()),
+                config.name(),
+                (**declaration).clone(),
+                &secrets,
+            );
             Box::new(Checked::new(channel, scrubber))
         }
     })

@@ -143,7 +143,7 @@ fn by_account(
         count: rows.len(),
         reason,
     };
-    if !channel.kind().traits().readable {
+    if !channel.traits().readable {
         return unchecked("this service can't be read".to_owned());
     }
     let site = &view.world.config.site;

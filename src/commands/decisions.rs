@@ -415,7 +415,7 @@ impl World {
         let mut channels = self.config.channels.iter();
         let readable = channels
             .find(|channel| *channel.name() == row.channel)
-            .is_some_and(|channel| channel.kind().traits().readable);
+            .is_some_and(|channel| channel.traits().readable);
         match &remote.url {
             Some(url) if readable && same_address(url, &row.canonical_url) => Err(Failure::new(
                 Exit::Usage,

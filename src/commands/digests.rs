@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use chrono_tz::Tz;
 
+use crate::config::http::Declaration;
 use crate::config::{Config, ServiceConfig};
 use crate::engine::ending::{Ending, next_due};
 use crate::environment::Environment;
@@ -16,6 +17,7 @@ use crate::plan::outlook::Outlook;
 use crate::report::digest::{Digest, NextRun, Shown};
 use crate::report::github::Masked;
 use crate::report::human::Titles;
+use crate::secret::Secret;
 
 use super::plan::View;
 use super::world::{Place, World};
@@ -149,9 +151,10 @@ pub(super) fn secrets(place: &Place, environment: &Environment) -> Vec<Masked> {
     };
     let channels = config.channels.iter();
     channels
-        .filter_map(|channel| {
+        .flat_map(|channel| {
             let (variable, user) = match &channel.service {
-                ServiceConfig::IndexNow { .. } => return None,
+                ServiceConfig::IndexNow { .. } => return Vec::new(),
+                ServiceConfig::Http(declaration) => return declared(declaration, environment),
                 ServiceConfig::Bluesky {
                     handle,
                     app_password_env,
@@ -160,8 +163,30 @@ pub(super) fn secrets(place: &Place, environment: &Environment) -> Vec<Masked> {
                 ServiceConfig::Mastodon { token_env, .. } => (token_env, None),
                 ServiceConfig::Devto { api_key_env, .. } => (api_key_env, None),
             };
-            let secret = environment.secret(variable)?;
-            Some(Masked { secret, user })
+            let secret = environment.secret(variable);
+            secret
+                .map(|secret| Masked { secret, user })
+                .into_iter()
+                .collect()
+        })
+        .collect()
+}
+
+/// Any of a declaration's secrets may be the name that goes with another in `Authorization: Basic`.
+fn declared(declaration: &Declaration, environment: &Environment) -> Vec<Masked> {
+    let secrets: Vec<Secret> = declaration
+        .secrets
+        .values()
+        .filter_map(|variable| environment.secret(variable))
+        .collect();
+    let users = secrets.iter().map(|user| Some(user.expose().to_owned()));
+    users
+        .chain([None])
+        .flat_map(|user| {
+            secrets.iter().map(move |secret| Masked {
+                secret: secret.clone(),
+                user: user.clone(),
+            })
         })
         .collect()
 }

@@ -265,14 +265,19 @@ fn start(
             kind: channel.kind(),
         })
         .collect();
-    Sandbox::start(SandboxOptions {
+    let declared = config.channels.iter().filter_map(|channel| {
+        let declaration = channel.declaration()?.clone();
+        Some((channel.name().clone(), declaration))
+    });
+    let options = SandboxOptions {
         stand_ins,
         faults: arguments.fault.clone(),
         directory: arguments.keep.as_ref().map(|_| directory.to_owned()),
         clock: Arc::clone(clock),
         site_host: config.site.url.host_str().unwrap_or_default().to_owned(),
-    })
-    .map_err(|error| Failure::new(Exit::Usage, error))
+    };
+    Sandbox::start_with(options, declared.collect())
+        .map_err(|error| Failure::new(Exit::Usage, error))
 }
 
 /// Directs every channel to its stand-in, and the ledger to the scratch remote.
@@ -292,6 +297,7 @@ fn directed(
             channel.kind().label().to_ascii_uppercase()
         );
         environment = environment.with(&variable, Sandbox::secret(channel.kind()));
+        let name = channel.rules.name.clone();
         match &mut channel.service {
             ServiceConfig::IndexNow { endpoint, .. } => {
                 let path = endpoint.path().to_owned();
@@ -320,6 +326,16 @@ fn directed(
                 *server = base;
                 *api_key_env = variable;
             }
+            ServiceConfig::Http(declaration) => {
+                let names: Vec<String> = declaration.secrets.keys().cloned().collect();
+                for secret in names {
+                    let value = Sandbox::declared_secret(declaration, &name, &secret);
+                    let variable = format!("{variable}_{name}_{secret}");
+                    environment = environment.with(&variable, &value);
+                    declaration.secrets.insert(secret, variable);
+                }
+                declaration.redirect = Some(base);
+            }
         }
         channel.rules.send_window = channel
             .rules
@@ -337,7 +353,8 @@ fn directed(
 
 /// What the counts need of the site.
 struct SiteFacts {
-    kinds: BTreeMap<ChannelName, Kind>,
+    /// Channels on which a repeat is no second post.
+    repeats_are_harmless: BTreeSet<ChannelName>,
     urls: BTreeMap<ItemId, String>,
     settled_before: BTreeSet<DeliveryId>,
 }
@@ -347,8 +364,12 @@ impl SiteFacts {
         let channels = world.config.channels.iter();
         Self {
             settled_before,
-            kinds: channels
-                .map(|channel| (channel.name().clone(), channel.kind()))
+            repeats_are_harmless: channels
+                .filter(|channel| match channel.declaration() {
+                    Some(declaration) => declaration.repeat_harmless,
+                    None => channel.kind() == Kind::IndexNow,
+                })
+                .map(|channel| channel.name().clone())
                 .collect(),
             urls: world
                 .catalog
@@ -387,7 +408,7 @@ fn count(
             })
             .map(|post| post.times)
             .sum();
-        let repeats_are_harmless = facts.kinds.get(&delivery.id.channel) == Some(&Kind::IndexNow);
+        let repeats_are_harmless = facts.repeats_are_harmless.contains(&delivery.id.channel);
         let count = if repeats_are_harmless {
             submitted.min(1)
         } else {

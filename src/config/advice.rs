@@ -25,7 +25,7 @@ pub(super) fn of_channel(
     findings: &mut Findings<'_>,
 ) {
     let rules = &channel.rules;
-    let traits = rules.kind.traits();
+    let traits = channel.traits();
     let mut warn = |key: &str, unwise: bool, message: String| {
         let place = section
             .keys()
@@ -43,7 +43,7 @@ pub(super) fn of_channel(
         format!(
             "is below {}, which is what {} takes without a rate limit",
             duration_text(traits.default_interval),
-            rules.kind
+            channel.service_name()
         ),
     );
     warn(
@@ -97,13 +97,14 @@ pub(super) fn of_channel(
     warn(
         "precheck",
         unread,
-        format!("has no effect: {} can't be read", rules.kind),
+        format!("has no effect: {} can't be read", channel.service_name()),
     );
     let hidden = match &channel.service {
         ServiceConfig::Mastodon { visibility, .. } => *visibility == Visibility::Direct,
         ServiceConfig::IndexNow { .. }
         | ServiceConfig::Bluesky { .. }
-        | ServiceConfig::Devto { .. } => false,
+        | ServiceConfig::Devto { .. }
+        | ServiceConfig::Http(_) => false,
     };
     warn(
         "visibility",

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use super::document::{Findings, Given, Place, Section};
+use toml::de::DeValue;
+
+use super::document::{Findings, Given, Place, Section, Wrong};
+use super::http::{Declaration, Preset};
 use super::keys::{CHANNEL_KEYS, kind_keys};
 use super::load::place_of_key;
 use super::site::{SiteRead, value_of};
 use super::suggest::closest;
 use super::template::{self, DEFAULT_TEMPLATE};
 use super::values::{duration, durations, flag, hours, language, moment, number, text, word};
-use super::{ChannelConfig, advice, service};
-use crate::model::channel::{ChannelRules, Gate, Kind, Policy};
+use super::{ChannelConfig, ServiceConfig, advice, service};
+use crate::model::channel::{ChannelRules, Gate, Kind, KindTraits, Policy};
 use crate::model::ids::ChannelName;
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
@@ -89,10 +92,10 @@ fn read(
 ) -> Option<(ChannelConfig, bool)> {
     let kind = read_kind(section, findings);
     let enabled = value_of(section.read("enabled", findings, flag)).unwrap_or(true);
-    let rules = read_rules(kind, name, section, site, findings);
+    let service = kind.and_then(|kind| service::read(kind, section, site, findings));
+    let rules = read_rules(kind, service.as_ref(), name, section, site, findings);
     let template = read_template(kind, section, findings);
     let language = value_of(section.read("language", findings, language));
-    let service = kind.and_then(|kind| service::read(kind, section, site, findings));
     refuse_unknown(kind, section, findings);
     let channel = ChannelConfig {
         rules: rules?,
@@ -115,12 +118,22 @@ fn read_kind(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<Kind>
         ),
         None => format!("the kinds are {}", labels.join(", ")),
     };
-    value_of(section.require("kind", &hint, findings, |value| word(value, &words)))
+    let read = |value: &DeValue<'_>| {
+        word(value, &words).map_err(|wrong| match value.as_str().and_then(Preset::find) {
+            Some(Preset { name, .. }) => Wrong::new(
+                wrong.message,
+                format!("`{name}` is a preset: write `kind = \"http\"` and `preset = \"{name}\"`"),
+            ),
+            None => wrong,
+        })
+    };
+    value_of(section.require("kind", &hint, findings, read))
 }
 
 /// Reads the rules; without a kind they are read for their problems alone.
 fn read_rules(
     kind: Option<Kind>,
+    service: Option<&ServiceConfig>,
     name: Option<ChannelName>,
     section: &Section<'_>,
     site: &SiteRead,
@@ -147,8 +160,15 @@ fn read_rules(
         );
     }
     let (kind, name) = (kind?, name?);
-    let traits = kind.traits();
-    refuse_policy(kind, policy.as_ref(), section, findings);
+    let declaration = service.and_then(ServiceConfig::declaration);
+    let traits = declaration.map_or(kind.traits(), Declaration::traits);
+    // What a declaration with a problem could carry is not known.
+    if kind != Kind::Http || declaration.is_some() {
+        refuse_policy(kind, traits, policy.as_ref(), section, findings);
+    }
+    let lists = declaration
+        .and_then(|declaration| declaration.lookup.as_ref())
+        .is_none_or(|lookup| lookup.lists);
     let policy = value_of(policy).unwrap_or(traits.default_policy);
     let (default_quarantine, default_settle) = match policy {
         // A repeat does no harm, so nobody waits for the quiet point.
@@ -169,7 +189,7 @@ fn read_rules(
         settle: settle.unwrap_or(default_settle),
         lookups,
         max_attempts: value_of(max_attempts).unwrap_or(MAX_ATTEMPTS_DEFAULT),
-        precheck: precheck.unwrap_or(true) && traits.readable,
+        precheck: precheck.unwrap_or(true) && traits.readable && lists,
         since,
         delay: delay.unwrap_or(Duration::ZERO),
         hours,
@@ -179,6 +199,7 @@ fn read_rules(
 /// A policy is a promise; a service that can't keep it must not be given it.
 fn refuse_policy(
     kind: Kind,
+    traits: KindTraits,
     policy: Option<&Given<Policy>>,
     section: &Section<'_>,
     findings: &mut Findings<'_>,
@@ -186,12 +207,19 @@ fn refuse_policy(
     let Some(given) = policy else {
         return;
     };
-    let traits = kind.traits();
+    let declared = kind == Kind::Http;
     let reason = match given.value {
+        Policy::AtLeastOnce if traits.default_policy != Policy::AtLeastOnce && declared => {
+            "nothing says `repeat_harmless = true`, and a post that is sent again stands there twice"
+        }
         Policy::AtLeastOnce if traits.default_policy != Policy::AtLeastOnce => {
             "a post that is sent again stands there twice"
         }
+        Policy::Keyed if !traits.keyed && declared => {
+            "it has no `request.key_header` with `key_lifetime = \"permanent\"`"
+        }
         Policy::Keyed if !traits.keyed => "it takes no id that the client chooses for ever",
+        Policy::Verified if !traits.verified && declared => "it has no `lookup`",
         Policy::Verified if !traits.verified => "its posts can't be read back",
         Policy::AtLeastOnce | Policy::Keyed | Policy::Verified | Policy::AtMostOnce => return,
     };
@@ -205,14 +233,19 @@ fn refuse_policy(
         })
         .map(|(label, _)| format!("`{label}`"))
         .collect();
+    let who = if declared {
+        "this declaration"
+    } else {
+        kind.label()
+    };
     findings.problem(
         given.place,
         format!(
-            "`{}` is `{}`, which {kind} can't carry: {reason}",
+            "`{}` is `{}`, which {who} can't carry: {reason}",
             section.path_of("policy"),
             given.value.label()
         ),
-        Some(&format!("{kind} carries {}", carried.join(", "))),
+        Some(&format!("{who} carries {}", carried.join(", "))),
     );
 }
 

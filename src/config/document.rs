@@ -81,6 +81,11 @@ impl<'d> Findings<'d> {
         self.warnings.push((place, warning));
     }
 
+    /// Returns how many problems there are so far.
+    pub(super) fn problems_count(&self) -> usize {
+        self.problems.len()
+    }
+
     /// Returns the file's own text of a value.
     pub(super) fn raw(&self, value: &Spanned<DeValue<'_>>) -> &'d str {
         self.text.get(value.span()).unwrap_or_default()
@@ -137,6 +142,15 @@ impl<'d> Section<'d> {
         Self {
             name: String::new(),
             place: None,
+            entries,
+        }
+    }
+
+    /// Takes a table that stands somewhere in the document, such as one of a list.
+    pub(super) fn of(name: String, place: Place, entries: &'d DeTable<'d>) -> Self {
+        Self {
+            name,
+            place,
             entries,
         }
     }

@@ -62,5 +62,25 @@ pub const fn kind_keys(kind: Kind) -> &'static [&'static str] {
         Kind::Bluesky => &["handle", "service", "app_password_env"],
         Kind::Mastodon => &["server", "token_env", "visibility", "content_warning"],
         Kind::Devto => &["server", "api_key_env", "published", "organization_id"],
+        Kind::Http => &HTTP_KEYS,
     }
 }
+
+/// Keys of a declared channel and of a preset.
+pub const HTTP_KEYS: [&str; 15] = [
+    "preset",
+    "secrets",
+    "values",
+    "account",
+    "limit",
+    "count",
+    "request",
+    "success",
+    "receipt",
+    "answer",
+    "lookup",
+    "update",
+    "retract",
+    "rate_limit_headers",
+    "repeat_harmless",
+];

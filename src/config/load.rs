@@ -137,6 +137,12 @@ fn account_of(service: &ServiceConfig) -> (Kind, String, String) {
             api_key_env,
             ..
         } => (Kind::Devto, server.to_string(), api_key_env.clone()),
+        // One address takes many chats, and many keys: all that tells requests apart counts.
+        ServiceConfig::Http(declaration) => (
+            Kind::Http,
+            declaration.request.url.clone(),
+            format!("{:?}{:?}", declaration.values, declaration.secrets),
+        ),
     }
 }
 

@@ -5,6 +5,7 @@
 pub(crate) mod advice;
 mod channel;
 mod document;
+pub mod http;
 pub mod keys;
 mod ledger;
 mod load;
@@ -19,7 +20,8 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::model::channel::{ChannelRules, Kind};
+use self::http::Declaration;
+use crate::model::channel::{ChannelRules, Kind, KindTraits};
 use crate::model::ids::ChannelName;
 use crate::model::time::Timestamp;
 
@@ -173,6 +175,24 @@ impl ChannelConfig {
     pub fn kind(&self) -> Kind {
         self.rules.kind
     }
+
+    /// Returns what the service is called: the preset, where it started from one.
+    pub fn service_name(&self) -> &'static str {
+        self.declaration()
+            .and_then(|declaration| declaration.preset)
+            .unwrap_or(self.rules.kind.label())
+    }
+
+    /// Returns what the service makes possible.
+    pub fn traits(&self) -> KindTraits {
+        self.declaration()
+            .map_or(self.rules.kind.traits(), Declaration::traits)
+    }
+
+    /// Returns the declaration, if the service is a declared one.
+    pub fn declaration(&self) -> Option<&Declaration> {
+        self.service.declaration()
+    }
 }
 
 /// What the adapter of each kind needs. Secrets are named, not held.
@@ -218,6 +238,21 @@ pub enum ServiceConfig {
         /// The organisation's numeric id.
         organization_id: Option<u64>,
     },
+    /// Any other service.
+    Http(Box<Declaration>),
+}
+
+impl ServiceConfig {
+    /// Returns the declaration, if the service is a declared one.
+    pub fn declaration(&self) -> Option<&Declaration> {
+        match self {
+            Self::Http(declaration) => Some(declaration),
+            Self::IndexNow { .. }
+            | Self::Bluesky { .. }
+            | Self::Mastodon { .. }
+            | Self::Devto { .. } => None,
+        }
+    }
 }
 
 /// Who sees a Mastodon status.

@@ -47,6 +47,8 @@ pub(super) fn read(
         Kind::Bluesky => read_bluesky(section, findings),
         Kind::Mastodon => read_mastodon(section, findings),
         Kind::Devto => Some(read_devto(section, findings)),
+        Kind::Http => super::http::read(section, findings)
+            .map(|declaration| ServiceConfig::Http(Box::new(declaration))),
     }
 }
 
@@ -59,6 +61,7 @@ pub(super) fn secret_hint(kind: Option<Kind>, key: &str) -> Option<String> {
         Some(Kind::Bluesky) => "`app_password_env = \"BLUESKY_APP_PASSWORD\"`",
         Some(Kind::Mastodon) => "`token_env = \"MASTODON_TOKEN\"`",
         Some(Kind::Devto) => "`api_key_env = \"DEVTO_API_KEY\"`",
+        Some(Kind::Http) => "`secrets = { token = \"VARIABLE\" }`",
         Some(Kind::IndexNow) => return None,
         None => "a key that ends in `_env`",
     };

@@ -263,7 +263,8 @@ pub(super) fn end_in_slash(url: &mut Url) {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether an address is this machine's own.
+pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),

@@ -203,7 +203,7 @@ impl Core {
             .survey
             .as_ref()
             .and_then(|survey| survey.items.get(&surveyed.id.item));
-        let readable = channel.kind().traits().readable;
+        let readable = channel.traits().readable;
         if self.is_of_another_account(&surveyed.id) {
             return None;
         }
@@ -457,7 +457,7 @@ impl Core {
             .config
             .channels
             .iter()
-            .any(|channel| *channel.name() == id.channel && channel.kind().traits().readable);
+            .any(|channel| *channel.name() == id.channel && channel.traits().readable);
         let looked = self.was_looked_for(id);
         matches!(step, Step::Busy { .. }) && readable && !looked && !self.is_own(id)
     }
@@ -623,7 +623,7 @@ impl Core {
             self.list(now, channel, &due);
             return;
         }
-        let mut left = channel.kind().traits().batch_max.min(allowed);
+        let mut left = channel.traits().batch_max.min(allowed);
         for (id, again) in due {
             // One that can't be sent does not keep the others waiting.
             if left > 0
@@ -684,7 +684,7 @@ impl Core {
 
     /// The first write of a run, and every later attempt, needs a look at what is there already.
     fn needs_list(&self, channel: &ChannelConfig, due: &[(&DeliveryId, Again)]) -> bool {
-        if !channel.rules.precheck || !channel.kind().traits().readable {
+        if !channel.rules.precheck || !channel.traits().readable {
             return false;
         }
         let Some(desk) = self.desks.get(channel.name()) else {

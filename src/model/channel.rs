@@ -18,11 +18,19 @@ pub enum Kind {
     Mastodon,
     /// An article on dev.to or another Forem.
     Devto,
+    /// Any other service with an HTTP API, as its declaration says.
+    Http,
 }
 
 impl Kind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 4] = [Self::IndexNow, Self::Bluesky, Self::Mastodon, Self::Devto];
+    pub const ALL: [Self; 5] = [
+        Self::IndexNow,
+        Self::Bluesky,
+        Self::Mastodon,
+        Self::Devto,
+        Self::Http,
+    ];
 
     /// Returns the word that the configuration uses.
     pub const fn label(self) -> &'static str {
@@ -31,10 +39,11 @@ impl Kind {
             Self::Bluesky => "bluesky",
             Self::Mastodon => "mastodon",
             Self::Devto => "devto",
+            Self::Http => "http",
         }
     }
 
-    /// Returns what this service makes possible.
+    /// Returns what this service makes possible; on a declared channel its declaration has the last word.
     pub const fn traits(self) -> KindTraits {
         match self {
             Self::IndexNow => KindTraits {
@@ -73,6 +82,16 @@ impl Kind {
                 default_interval: Duration::from_secs(4),
                 keyed: false,
                 verified: true,
+            },
+            // The least that any declaration makes possible; what more it makes possible, it says itself.
+            Self::Http => KindTraits {
+                readable: false,
+                receipt: ReceiptKind::IdAndUrl,
+                batch_max: 1,
+                default_policy: Policy::AtMostOnce,
+                default_interval: Duration::from_secs(1),
+                keyed: false,
+                verified: false,
             },
         }
     }

@@ -2,7 +2,6 @@
 
 use crate::config::ChannelConfig;
 use crate::exit::Exit;
-use crate::model::channel::Kind;
 use crate::model::delivery::{Record, State};
 use crate::model::item::Item;
 use crate::model::outcome::{Evidence, Remote};
@@ -191,7 +190,7 @@ pub fn outlook(
         (Some((record, claim)), item)
             if record.frozen || record.state != State::Retry || item.is_none() =>
         {
-            show_post(&mut outlook, &claim.post, channel.kind(), text_limit);
+            show_post(&mut outlook, &claim.post, channel, text_limit);
         }
         (_, Some(item)) => {
             match compose(item, channel, text_limit, Stamp::Fresh { now, entropy: 0 }) {
@@ -236,7 +235,7 @@ pub fn outlook(
             outlook.standing = Standing::NeedsPerson;
         }
         Verdict::InPlay | Verdict::Withdrawn => {
-            let readable = channel.kind().traits().readable;
+            let readable = channel.traits().readable;
             let step = decide(record, item, &channel.rules, readable, now);
             describe(&mut outlook, paused(step, circumstances.paused_until, now));
         }
@@ -328,8 +327,13 @@ fn describe(outlook: &mut Outlook, step: Step) {
 }
 
 /// Shows a post that the ledger holds.
-fn show_post(outlook: &mut Outlook, post: &Post, kind: Kind, text_limit: Option<usize>) {
-    let measured = measure(post, kind, text_limit);
+fn show_post(
+    outlook: &mut Outlook,
+    post: &Post,
+    channel: &ChannelConfig,
+    text_limit: Option<usize>,
+) {
+    let measured = measure(post, channel, text_limit);
     outlook.text = Some(measured.text);
     outlook.length = Some(measured.length);
     outlook.limit = measured.limit;

@@ -38,6 +38,15 @@ pub fn mastodon(text: &str) -> usize {
     graphemes(&counted)
 }
 
+/// Returns the length of a text as Weibo counts it: two ASCII characters are one, and a half is a whole.
+pub fn weibo(text: &str) -> usize {
+    let halves: usize = text
+        .chars()
+        .map(|char| if char.is_ascii() { 1 } else { 2 })
+        .sum();
+    halves.div_ceil(2)
+}
+
 /// Mastodon takes an address for a link only if its host looks like one of the internet; others count in full.
 fn has_public_host(link: &Link) -> bool {
     url::Url::parse(&link.uri)

@@ -1,8 +1,8 @@
 //! The text of a post that the ledger holds, with its length as the service counts it.
 
 use super::length::{graphemes, mastodon};
-use super::{bluesky, devto, mastodon as status};
-use crate::model::channel::Kind;
+use super::{bluesky, devto, http, mastodon as status};
+use crate::config::{ChannelConfig, ServiceConfig};
 use crate::model::post::Post;
 
 /// A post's text and length.
@@ -17,26 +17,39 @@ pub struct Measured {
 }
 
 /// Measures a post. `text_limit` is what the server told; none takes the kind's default.
-pub fn measure(post: &Post, kind: Kind, text_limit: Option<usize>) -> Measured {
-    let field = match kind {
-        Kind::IndexNow => "url",
-        Kind::Bluesky | Kind::Mastodon => "text",
-        Kind::Devto => "title",
-    };
-    let text = post.string(field).unwrap_or_default().to_owned();
-    let (length, limit) = match kind {
-        Kind::IndexNow => (graphemes(&text), None),
-        Kind::Bluesky => (graphemes(&text), Some(bluesky::TEXT_GRAPHEMES_MAX)),
-        Kind::Mastodon => {
-            let warning = post.string("content_warning").unwrap_or_default();
-            let limit = text_limit.unwrap_or(status::TEXT_MAX_DEFAULT);
-            (mastodon(&format!("{warning}{text}")), Some(limit))
+pub fn measure(post: &Post, channel: &ChannelConfig, text_limit: Option<usize>) -> Measured {
+    let text = |field: &str| post.string(field).unwrap_or_default().to_owned();
+    match &channel.service {
+        ServiceConfig::IndexNow { .. } => Measured::of(text("url"), graphemes, None),
+        ServiceConfig::Bluesky { .. } => {
+            Measured::of(text("text"), graphemes, Some(bluesky::TEXT_GRAPHEMES_MAX))
         }
-        Kind::Devto => (text.chars().count(), Some(devto::TITLE_MAX)),
-    };
-    Measured {
-        text,
-        length,
-        limit,
+        ServiceConfig::Mastodon { .. } => {
+            let warning = text("content_warning");
+            let limit = text_limit.unwrap_or(status::TEXT_MAX_DEFAULT);
+            let count = |text: &str| mastodon(&format!("{warning}{text}"));
+            Measured::of(text("text"), count, Some(limit))
+        }
+        ServiceConfig::Devto { .. } => {
+            let count = |text: &str| text.chars().count();
+            Measured::of(text("title"), count, Some(devto::TITLE_MAX))
+        }
+        ServiceConfig::Http(declaration) => match post.string("text") {
+            Some(text) => {
+                let count = |text: &str| http::measured(text, declaration.count);
+                Measured::of(text.to_owned(), count, declaration.limit)
+            }
+            None => Measured::of(text("url"), graphemes, None),
+        },
+    }
+}
+
+impl Measured {
+    fn of(text: String, count: impl Fn(&str) -> usize, limit: Option<usize>) -> Self {
+        Self {
+            length: count(&text),
+            text,
+            limit,
+        }
     }
 }

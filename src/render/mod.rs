@@ -7,6 +7,7 @@ mod bluesky;
 mod devto;
 mod facets;
 mod fit;
+mod http;
 mod indexnow;
 pub mod length;
 mod liquid;
@@ -120,6 +121,7 @@ pub fn compose(
             organization_id,
             ..
         } => devto::compose(item, &wishes, *published, *organization_id),
+        ServiceConfig::Http(declaration) => http::compose(item, channel, declaration, &wishes),
     }
 }
 

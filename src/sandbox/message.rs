@@ -1,5 +1,6 @@
 //! HTTP messages as the stand-ins need them: one request and one reply a connection.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 
 use percent_encoding::percent_decode_str;
@@ -97,7 +98,7 @@ pub(crate) struct Reply {
     /// The status code.
     pub(crate) status: u16,
     /// Further fields.
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) headers: Vec<(Cow<'static, str>, String)>,
     /// The body.
     pub(crate) body: Vec<u8>,
 }
@@ -107,7 +108,10 @@ impl Reply {
     pub(crate) fn json(status: u16, body: &Value) -> Self {
         Self {
             status,
-            headers: vec![("Content-Type", "application/json; charset=utf-8".to_owned())],
+            headers: vec![(
+                Cow::Borrowed("Content-Type"),
+                "application/json; charset=utf-8".to_owned(),
+            )],
             body: body.to_string().into_bytes(),
         }
     }
@@ -116,7 +120,7 @@ impl Reply {
     pub(crate) fn text(status: u16, media_type: &str, body: &str) -> Self {
         let headers = match body {
             "" => Vec::new(),
-            _ => vec![("Content-Type", media_type.to_owned())],
+            _ => vec![(Cow::Borrowed("Content-Type"), media_type.to_owned())],
         };
         Self {
             status,
@@ -127,8 +131,12 @@ impl Reply {
 
     /// Adds a field.
     #[must_use]
-    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, value.into()));
+    pub(crate) fn with(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<String>,
+    ) -> Self {
+        self.headers.push((name.into(), value.into()));
         self
     }
 

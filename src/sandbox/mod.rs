@@ -9,6 +9,7 @@
 //! Start reading at [`Sandbox`]; a request goes through `server`, `desk` and its service.
 
 mod bluesky;
+mod declared;
 mod desk;
 mod devto;
 mod fault;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::bluesky::Bluesky;
+use self::declared::Declared;
 use self::desk::{Counter, Desk, Past};
 use self::devto::Devto;
 pub use self::fault::{Fault, FaultError, FaultOrder};
@@ -37,6 +39,7 @@ use self::server::{Handler, Server};
 pub use self::service::SandboxPost;
 use self::service::{Identity, Service};
 use crate::clock::Clock;
+use crate::config::http::Declaration;
 use crate::model::channel::Kind;
 use crate::model::ids::ChannelName;
 use crate::model::time::Timestamp;
@@ -76,6 +79,9 @@ pub enum SandboxError {
     /// Two stand-ins under one name.
     #[error("two stand-ins for the channel `{0}`")]
     Twice(ChannelName),
+    /// A declared service without its declaration.
+    #[error("nothing declares the service of `{0}`")]
+    NotDeclared(ChannelName),
     /// A fault for a channel that is not there.
     #[error("the fault order `{order}` names no channel here; there is {known}")]
     NoSuchChannel {
@@ -124,8 +130,16 @@ struct Running {
 }
 
 impl Sandbox {
-    /// Starts all stand-ins.
+    /// Starts all stand-ins; none of them is of a declared service.
     pub fn start(options: SandboxOptions) -> Result<Self, SandboxError> {
+        Self::start_with(options, BTreeMap::new())
+    }
+
+    /// Starts all stand-ins, those of declared services by their declarations.
+    pub fn start_with(
+        options: SandboxOptions,
+        mut declared: BTreeMap<ChannelName, Declaration>,
+    ) -> Result<Self, SandboxError> {
         let faults = assign(&options)?;
         let SandboxOptions {
             stand_ins,
@@ -138,6 +152,7 @@ impl Sandbox {
             .into_iter()
             .zip(faults)
             .map(|(stand_in, faults)| {
+                let declaration = declared.remove(&stand_in.channel);
                 let start = Start {
                     channel: stand_in.channel,
                     faults,
@@ -150,6 +165,12 @@ impl Sandbox {
                     Kind::Bluesky => start.run(Bluesky::new),
                     Kind::Mastodon => start.run(Mastodon::new),
                     Kind::Devto => start.run(Devto::new),
+                    Kind::Http => match declaration {
+                        Some(declaration) => {
+                            start.run(|identity| Declared::new(identity, declaration))
+                        }
+                        None => Err(SandboxError::NotDeclared(start.channel)),
+                    },
                 }
             })
             .collect::<Result<_, _>>()?;
@@ -172,7 +193,13 @@ impl Sandbox {
             Kind::Bluesky => bluesky::APP_PASSWORD,
             Kind::Mastodon => mastodon::ACCESS_TOKEN,
             Kind::Devto => devto::API_KEY,
+            Kind::Http => declared::SECRET,
         }
+    }
+
+    /// Returns the made-up value of a secret of a declared channel: the stand-in accepts it and no other.
+    pub fn declared_secret(declaration: &Declaration, channel: &ChannelName, name: &str) -> String {
+        declared::secret(declaration, channel, name)
     }
 
     /// Returns every post that stands, channel by channel, oldest first.

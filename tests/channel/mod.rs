@@ -4,6 +4,8 @@ mod bluesky;
 mod connections;
 mod devto;
 mod fetch;
+mod http;
+mod http_presets;
 mod indexnow;
 mod mastodon;
 mod registry;
@@ -100,6 +102,7 @@ fn channel_config(service: ServiceConfig) -> ChannelConfig {
         ServiceConfig::Bluesky { .. } => Kind::Bluesky,
         ServiceConfig::Mastodon { .. } => Kind::Mastodon,
         ServiceConfig::Devto { .. } => Kind::Devto,
+        ServiceConfig::Http(_) => Kind::Http,
     };
     ChannelConfig {
         rules: ChannelRules {

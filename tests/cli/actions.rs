@@ -426,7 +426,7 @@ fn a_configuration_that_is_wrong_is_shown_at_its_line() {
     site.write("sayonce.toml", &configuration);
     let step = Step::of(&site).run(&["plan"]);
     step.ran.assert_code(2);
-    insta::assert_snapshot!(step.commands(), @"::error file=sayonce.toml,line=11::`channels.mastodon.kind` is `mastodont`, which is no known word%0Ahint: did you mean `mastodon`? The words are indexnow, bluesky, mastodon, devto");
+    insta::assert_snapshot!(step.commands(), @"::error file=sayonce.toml,line=11::`channels.mastodon.kind` is `mastodont`, which is no known word%0Ahint: did you mean `mastodon`? The words are indexnow, bluesky, mastodon, devto, http");
     insta::assert_snapshot!(step.short_outputs(), @"busy= done= exit-code=2 failed= held= in-doubt= next-due= pending= retry= settled= skipped=");
     assert_eq!(step.report()["exit"], 2);
 }

@@ -166,3 +166,45 @@ fn a_run_that_is_killed_while_the_service_works_is_continued_by_the_next() {
     );
     site.assert_exactly_once();
 }
+
+/// A declared channel is killed like any other: what can't be read and has no key is held, never sent twice.
+#[test]
+fn a_declared_channel_is_killed_in_the_middle_of_a_call() {
+    let check = |channel: &str, fault: &str| {
+        let site = super::declared::site(channel);
+        let killed = rehearse(&site, fault);
+        assert_eq!(killed.status.signal(), Some(SIGKILL), "{fault}: {killed:?}");
+        let ran = rehearse(&site, fault);
+        let report = ran.json();
+        let counts: Vec<String> = report["posts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["count"].to_string())
+            .collect();
+        format!(
+            "exit {}, {}, posts {}",
+            ran.code().unwrap(),
+            ran.summary(),
+            counts.join(" ")
+        )
+    };
+    let discord = "preset = \"discord\"";
+    assert_eq!(
+        check(discord, "own:1=kill"),
+        "exit 5, done 2, held 1, posts 1 1 1"
+    );
+    assert_eq!(
+        check(discord, "own:1=kill-before"),
+        "exit 5, done 2, held 1, posts 0 1 1"
+    );
+    for channel in [super::declared::CUSTOM, super::declared::SLACK] {
+        for fault in ["own:1=kill", "own:2=kill-before"] {
+            assert_eq!(
+                check(channel, fault),
+                "exit 0, done 3, posts 1 1 1",
+                "{channel} {fault}"
+            );
+        }
+    }
+}

@@ -220,6 +220,7 @@ impl Site {
                         secret_variable(*kind)
                     )
                 }
+                Kind::Http => unreachable!("declared channels are tested in rehearsals"),
             };
             let own = self.plan.channel.get(name).map_or("", String::as_str);
             write!(
@@ -426,6 +427,7 @@ pub(crate) const fn secret_variable(kind: Kind) -> &'static str {
         Kind::Bluesky => "BLUESKY_APP_PASSWORD",
         Kind::Mastodon => "MASTODON_TOKEN",
         Kind::Devto => "DEVTO_API_KEY",
+        Kind::Http => "HTTP_SECRET",
     }
 }
 

@@ -59,7 +59,7 @@ fn every_problem_of_a_configuration_is_told_at_once() {
             ROOT/site/sayonce.toml:8: `channels.Masto/don.server` is a plain `http` address
               hint: write `https`; `http` is accepted for this machine only (127.0.0.0/8, ::1, localhost)
             ROOT/site/sayonce.toml:11: `channels.chat.kind` is `carrier-pigeon`, which is no known word
-              hint: write one of indexnow, bluesky, mastodon, devto
+              hint: write one of indexnow, bluesky, mastodon, devto, http
             ROOT/site/sayonce.toml:15: `channels.devto.interval` is `75`, no duration
               hint: write an integer with `ms`, `s`, `m`, `h` or `d` in quotes, such as `"75s"`
             ROOT/site/sayonce.toml:16: `channels.devto.policy` is `keyed`, which devto can't carry: it takes no id that the client chooses for ever

@@ -221,6 +221,7 @@ fn posts(kind: Kind, effect: &Value) -> Vec<(String, String)> {
         }
         Kind::Devto if is("created") => word(&effect["article"]["draft"]["canonical_url"])
             .map(|url| (url, effect["article"]["id"].to_string())),
+        Kind::Http => word(&effect["article"]).zip(word(&effect["id"])),
         Kind::Mastodon | Kind::Bluesky | Kind::Devto => None,
     };
     one.into_iter().collect()

@@ -371,6 +371,9 @@ fn configuration(channels: &[(&str, Kind)], lines: &str) -> String {
             Kind::Devto => {
                 "server = \"https://dev.to\"\napi_key_env = \"UNUSED\"\npolicy = \"at_most_once\""
             }
+            Kind::Http => {
+                "preset = \"custom\"\nvalues = { endpoint = \"https://own.example/posts\" }\nsecrets = { token = \"UNUSED\" }"
+            }
         };
         write!(
             text,

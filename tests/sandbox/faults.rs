@@ -6,7 +6,8 @@ use sayonce::model::channel::Kind;
 use sayonce::model::time::Timestamp;
 
 use super::{
-    Call, HandClock, START, Server, Sleep, bluesky, devto, indexnow, mastodon, serve, start_with,
+    Call, HandClock, START, Server, Sleep, bluesky, declared, devto, indexnow, mastodon, serve,
+    start_with,
 };
 
 /// Returns the call that announces article `number`.
@@ -16,6 +17,7 @@ pub(crate) fn publish(world: &Server, kind: Kind, number: usize) -> Call {
         Kind::IndexNow => indexnow::submit(&[&url]),
         Kind::Mastodon => mastodon::post(&format!("Number {number}\n\n{url}")),
         Kind::Devto => devto::post(&devto::article(number)),
+        Kind::Http => declared::post(number),
         Kind::Bluesky => {
             let rkey = format!("3mabcdefgh{number}2z");
             let record = bluesky::record(&format!("Number {number}\n\n{url}"));
@@ -52,6 +54,7 @@ fn each_fault_hits_the_ordered_write_alone() {
         (Kind::Bluesky, 200, 200),
         (Kind::Mastodon, 200, 200),
         (Kind::Devto, 201, 201),
+        (Kind::Http, 200, 200),
     ] {
         // An IndexNow key that was seen once is known.
         for (fault, expected) in [
@@ -80,7 +83,7 @@ fn an_ordered_status_is_worded_as_the_service_does() {
         let reset = match kind {
             Kind::Mastodon => told("X-RateLimit-Reset"),
             Kind::Bluesky => told("RateLimit-Reset"),
-            Kind::IndexNow | Kind::Devto => "-".to_owned(),
+            Kind::IndexNow | Kind::Devto | Kind::Http => "-".to_owned(),
         };
         format!("{} | {} | {reset}", response.line(), told("Retry-After"))
     };
@@ -189,6 +192,8 @@ fn a_repeat_may_overtake_a_slow_request() {
     // At dev.to the unique index stops the loser; a Bluesky repository has one writer at a time.
     assert_eq!(check(Kind::Devto), told("500", 201, one));
     assert_eq!(check(Kind::Bluesky), told("200", 200, one));
+    // So has a service that promises to remember a key for ever.
+    assert_eq!(check(Kind::Http), told("200", 200, one));
     assert_eq!(
         check(Kind::IndexNow),
         told("200", 202, "https://blog.example/2/ x2")

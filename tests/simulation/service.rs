@@ -377,7 +377,9 @@ impl Service {
             let claim = pushed.claim();
             let key = match self.kind {
                 Kind::Bluesky => claim.post.string("rkey").expect("a record key").to_owned(),
-                Kind::IndexNow | Kind::Mastodon | Kind::Devto => claim.token.to_string(),
+                Kind::IndexNow | Kind::Mastodon | Kind::Devto | Kind::Http => {
+                    claim.token.to_string()
+                }
             };
             if let Some(index) = self.posts.iter().position(|post| post.key == key) {
                 evidence = Evidence::KeyReplay;

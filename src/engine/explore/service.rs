@@ -124,7 +124,7 @@ impl Service {
             let key = match self.kind {
                 // The client chooses the record's key: a second one under it is the first one.
                 Kind::Bluesky => claim.post.string("rkey").expect("a record key").to_owned(),
-                Kind::IndexNow | Kind::Mastodon | Kind::Devto => format!("{number}"),
+                Kind::IndexNow | Kind::Mastodon | Kind::Devto | Kind::Http => format!("{number}"),
             };
             let known = self.posts.iter().position(|post| post.key == key);
             let index = known.unwrap_or(self.posts.len());

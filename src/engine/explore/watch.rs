@@ -137,7 +137,7 @@ impl Watch {
         require(!bars.stopped, Rule::StopsSending, || {
             "a request left after the stop".to_owned()
         })?;
-        let most = channel.kind().traits().batch_max;
+        let most = channel.traits().batch_max;
         require(claims.len() <= most, Rule::OneAtATime, || {
             format!("{} articles in one request", claims.len())
         })?;

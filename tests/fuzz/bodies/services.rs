@@ -46,9 +46,22 @@ token_env = "SECRET"
 kind = "devto"
 server = "http://localhost:9"
 api_key_env = "SECRET"
+[channels.http]
+kind = "http"
+secrets = { token = "SECRET" }
+account = "blog"
+request = { url = "http://localhost:9/{{ secret.token }}", headers = { Authorization = "Basic {{ secret.token | base64 }}" }, json = { text = "{{ text }}" } }
+success = { status = [200, 201, 202], pointer = "/ok", equals = true }
+receipt = { id = "/id", url = "/url" }
+lookup = { url = "http://localhost:9/list?{{ secret.token }}", status = 200, list = "/posts", match_url = "/url", match_text = "/text", id = "/id", post_url = "/url", time = "/at", covers = "older", page_size = 3 }
+answer = [
+  { status = 400, means = "refused" },
+  { status = [401, 403], means = "credentials" },
+  { status = 429, means = "rate_limited", wait_pointer = "/wait" },
+]
 "#;
 
-/// Plays a service: a byte for the kind (`i`, `b`, `m`, `d`), a byte for the call, then the answers of one connection
+/// Plays a service: a byte for the kind (`i`, `b`, `m`, `h`, `d`), a byte for the call, then the answers of one connection
 /// each, with `\x1e` between them; a final `\x01` resets the connection that it ends.
 ///
 /// The calls: `w` writes after a good login, `l` looks up and `r` lists after one; `W`, `L`, `R`, and `o` (open) get
@@ -61,6 +74,7 @@ pub(crate) fn services(bytes: &[u8]) -> bool {
         b'i' => Kind::IndexNow,
         b'b' => Kind::Bluesky,
         b'm' => Kind::Mastodon,
+        b'h' => Kind::Http,
         _ => Kind::Devto,
     };
     // IndexNow has no secret that it could give back: its key is public.
@@ -110,6 +124,7 @@ const fn refusals(kind: Kind) -> &'static [u16] {
         Kind::Bluesky => &[400, 401, 403, 413, 429],
         Kind::Mastodon => &[400, 401, 403, 422, 429],
         Kind::Devto => &[401, 403, 422, 429],
+        Kind::Http => &[400, 401, 403, 429],
     }
 }
 
@@ -245,6 +260,7 @@ fn login(kind: Kind) -> (Option<Vec<u8>>, &'static str) {
             "https://m.example/@blog",
         ),
         Kind::Devto => (json!({"username": "blog"}), "http://localhost/blog"),
+        Kind::Http => return (None, "blog"),
     };
     let body = body.to_string();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
@@ -274,6 +290,7 @@ fn post(kind: Kind) -> Post {
             "rkey": "3mxsq2xq2xk2a",
             "record": {"text": "Hello", "createdAt": "2026-11-29T10:00:00.400Z"},
         }),
+        Kind::Http => json!({"text": "Hello", "url": "https://blog.example/a"}),
         Kind::Mastodon => json!({"text": "Hello\n\nhttps://blog.example/a", "language": "en"}),
         Kind::Devto => json!({"title": "Hello", "body_markdown": "Text", "published": true}),
     };

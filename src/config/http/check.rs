@@ -1,0 +1,372 @@
+//! The templates of a declaration: what they may name, and that they can be read.
+
+use std::collections::BTreeSet;
+
+use minijinja::{Environment, ErrorKind, Value, context};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::super::suggest::closest;
+use super::super::template;
+
+/// What a request may show of an article.
+pub const ARTICLE_VARIABLES: [&str; 10] = [
+    "text",
+    "title",
+    "url",
+    "description",
+    "tags",
+    "hashtags",
+    "body",
+    "date",
+    "language",
+    "slug",
+];
+
+/// What a template may name, beside `value.NAME`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The article, `key`, and secrets.
+    Publish,
+    /// The same, and `id` and `remote_url` of the post.
+    Later,
+    /// `url`, `title`, `slug`, `key`, `since`, and secrets.
+    Lookup,
+    /// `id`.
+    Receipt,
+    /// Nothing more.
+    Values,
+}
+
+impl Scope {
+    fn names(self) -> Vec<&'static str> {
+        match self {
+            Self::Publish => [ARTICLE_VARIABLES.as_slice(), &["key"]].concat(),
+            Self::Later => [ARTICLE_VARIABLES.as_slice(), &["key", "id", "remote_url"]].concat(),
+            Self::Lookup => vec!["url", "title", "slug", "key", "since"],
+            Self::Receipt => vec!["id"],
+            Self::Values => Vec::new(),
+        }
+    }
+
+    const fn takes_secrets(self) -> bool {
+        match self {
+            Self::Publish | Self::Later | Self::Lookup => true,
+            // What comes out is kept in rows.
+            Self::Receipt | Self::Values => false,
+        }
+    }
+}
+
+/// What the declaration defines.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Defined<'a> {
+    pub(super) secrets: &'a [&'a str],
+    pub(super) values: &'a [&'a str],
+    /// What the preset says of values that the user must give.
+    pub(super) needs: &'a [(String, String)],
+}
+
+/// What is wrong with a template, and what to do.
+pub(super) type Trouble = (String, String);
+
+/// Returns the engine of `template`, with the filters that requests need.
+pub fn environment() -> Environment<'static> {
+    let mut environment = template::environment();
+    environment.add_filter("backslash", backslash);
+    environment.add_filter("html", |text: String| html(&text));
+    environment.add_filter("base64", |text: String| base64(text.as_bytes()));
+    environment.add_filter("urlencode", |text: String| {
+        utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string()
+    });
+    environment
+}
+
+/// Checks one template.
+pub(super) fn check(source: &str, scope: Scope, defined: Defined<'_>) -> Result<(), Trouble> {
+    let environment = environment();
+    let parsed = environment
+        .template_from_str(source)
+        .map_err(|error| unreadable(&error))?;
+    let mut names: Vec<String> = parsed
+        .undeclared_variables(true)
+        .into_iter()
+        .filter(|name| environment.globals().all(|(global, _)| global != name))
+        .collect();
+    names.sort();
+    for name in names {
+        check_name(&name, scope, defined)?;
+    }
+    // Filters are looked up only when a template runs.
+    match parsed.render(sample(defined)) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::UnknownFilter
+                    | ErrorKind::UnknownTest
+                    | ErrorKind::UnknownFunction
+                    | ErrorKind::UnknownMethod
+            ) =>
+        {
+            Err(unreadable(&error))
+        }
+        // Anything else may be right for articles that are not like the sample.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Renders a template with made-up values, to see what sort of address comes out.
+pub(super) fn rendered_sample(source: &str, values: &[(String, String)]) -> Option<String> {
+    let names: Vec<&str> = Vec::new();
+    let sample = sample(Defined {
+        secrets: &names,
+        values: &names,
+        needs: &[],
+    });
+    let given = Value::from_pairs(
+        values
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    let context = context! { value => given, secret => SampleSecret::value(), ..sample };
+    environment().render_str(source, context).ok()
+}
+
+/// Returns the variables of a template, `secret.x` as a whole.
+pub(super) fn variables(source: &str) -> Vec<String> {
+    environment()
+        .template_from_str(source)
+        .map(|parsed| parsed.undeclared_variables(true).into_iter().collect())
+        .unwrap_or_default()
+}
+
+fn check_name(name: &str, scope: Scope, defined: Defined<'_>) -> Result<(), Trouble> {
+    let (root, field) = name.split_once('.').unwrap_or((name, ""));
+    match root {
+        "secret" if !scope.takes_secrets() => Err((
+            "names a secret, and what comes out is kept".to_owned(),
+            "use `value.NAME` for what may be seen".to_owned(),
+        )),
+        "secret" => check_field("secret", field, "secrets", defined.secrets, None),
+        "value" => {
+            let need = defined.needs.iter().find(|(known, _)| known == field);
+            check_field(
+                "value",
+                field,
+                "values",
+                defined.values,
+                need.map(|(_, need)| need.as_str()),
+            )
+        }
+        _ => {
+            let names = scope.names();
+            if names.contains(&root) {
+                return Ok(());
+            }
+            let hint = match closest(root, &names) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if names.is_empty() => "only `value.NAME` can stand here".to_owned(),
+                None => format!("the variables here are {}", names.join(", ")),
+            };
+            Err((format!("names `{root}`, which is not there"), hint))
+        }
+    }
+}
+
+fn check_field(
+    root: &str,
+    field: &str,
+    table: &str,
+    known: &[&str],
+    need: Option<&str>,
+) -> Result<(), Trouble> {
+    if field.is_empty() {
+        return Err((
+            format!("names `{root}` without saying which"),
+            format!("write `{root}.NAME`, with NAME a key of `{table}`"),
+        ));
+    }
+    if known.contains(&field) {
+        return Ok(());
+    }
+    let hint = match (need, closest(field, known)) {
+        (Some(need), _) => format!("write `{table}.{field} = \"…\"`: {need}"),
+        (None, Some(near)) => format!("did you mean `{root}.{near}`?"),
+        (None, None) if root == "secret" => {
+            format!("name the environment variable: `{table}.{field} = \"VARIABLE\"`")
+        }
+        (None, None) => format!("write `{table}.{field} = \"…\"`"),
+    };
+    Err((
+        format!("names `{root}.{field}`, and there is no `{table}.{field}`"),
+        hint,
+    ))
+}
+
+fn unreadable(error: &minijinja::Error) -> Trouble {
+    let what = error
+        .detail()
+        .map_or_else(|| error.kind().to_string(), str::to_owned);
+    (
+        format!("is no template: {what}"),
+        "write it like `{{ text }}` or `{{ title | upper }}`".to_owned(),
+    )
+}
+
+fn sample(defined: Defined<'_>) -> Value {
+    let named =
+        |names: &[&str]| -> Value { Value::from_pairs(names.iter().map(|name| (*name, "x"))) };
+    context! {
+        text => "t", title => "t", url => "https://blog.example/a", description => "d", tags => ["a"],
+        hashtags => "#a", body => "b", date => "2026-01-01", language => "en", slug => "a", key => "so1-0",
+        id => "1", remote_url => "https://service.example/1", since => 0,
+        secret => named(defined.secrets), value => named(defined.values),
+    }
+}
+
+/// Stands for every secret at once.
+#[derive(Debug)]
+struct SampleSecret;
+
+impl SampleSecret {
+    fn value() -> Value {
+        Value::from_object(Self)
+    }
+}
+
+impl minijinja::value::Object for SampleSecret {
+    fn get_value(self: &std::sync::Arc<Self>, _key: &Value) -> Option<Value> {
+        Some(Value::from("x"))
+    }
+}
+
+/// Puts a backslash before each of some characters, as formats of chat services need.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine passes its arguments by value"
+)]
+fn backslash(text: String, signs: String) -> String {
+    let signs: BTreeSet<char> = signs.chars().collect();
+    let mut escaped = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if signs.contains(&sign) {
+            escaped.push('\\');
+        }
+        escaped.push(sign);
+    }
+    escaped
+}
+
+/// Writes a text so that HTML shows it as it is. The engine's own `escape` writes every `/` of an address as a number.
+fn html(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+}
+
+/// Encodes bytes in Base64, for `Authorization: Basic`.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let mut group = [0_u8; 3];
+        for (place, byte) in group.iter_mut().zip(chunk) {
+            *place = *byte;
+        }
+        let [one, two, three] = group.map(usize::from);
+        let sixes = [
+            one >> 2,
+            (one & 3) << 4 | two >> 4,
+            (two & 15) << 2 | three >> 6,
+            three & 63,
+        ];
+        for (index, six) in sixes.into_iter().enumerate() {
+            let digit = DIGITS.get(six).copied().unwrap_or(b'=');
+            text.push(if index <= chunk.len() {
+                char::from(digit)
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_text(source: &str, scope: Scope) -> String {
+        let needs = [("chat".to_owned(), "the chat".to_owned())];
+        let defined = Defined {
+            secrets: &["token"],
+            values: &["server"],
+            needs: &needs,
+        };
+        match check(source, scope, defined) {
+            Ok(()) => "ok".to_owned(),
+            Err((message, hint)) => format!("{message}|{hint}"),
+        }
+    }
+
+    #[test]
+    fn a_template_names_what_its_place_knows() {
+        let publish = |source: &str| check_text(source, Scope::Publish);
+        assert_eq!(
+            publish("{{ text }} {{ secret.token }} {{ value.server }} {{ key }}"),
+            "ok"
+        );
+        assert_eq!(
+            publish("{{ (secret.token ~ ':') | base64 }}{{ text | backslash('*_') }}"),
+            "ok"
+        );
+        insta::assert_snapshot!(
+            [
+                publish("{{ txt }}"),
+                publish("{{ text"),
+                publish("{{ text | no_such }}"),
+                publish("{{ secret }}"),
+                publish("{{ secret.tokn }}"),
+                publish("{{ secret.other }}"),
+                publish("{{ value.chat }}"),
+                publish("{{ value.x }}"),
+                publish("{{ id }}"),
+                check_text("{{ secret.token }}", Scope::Receipt),
+                check_text("{{ text }}", Scope::Lookup),
+                check_text("{{ text }}", Scope::Values),
+            ]
+            .join("\n"),
+            @r#"
+        names `txt`, which is not there|did you mean `text`?
+        is no template: unexpected end of input, expected end of variable block|write it like `{{ text }}` or `{{ title | upper }}`
+        is no template: filter no_such is unknown|write it like `{{ text }}` or `{{ title | upper }}`
+        names `secret` without saying which|write `secret.NAME`, with NAME a key of `secrets`
+        names `secret.tokn`, and there is no `secrets.tokn`|did you mean `secret.token`?
+        names `secret.other`, and there is no `secrets.other`|name the environment variable: `secrets.other = "VARIABLE"`
+        names `value.chat`, and there is no `values.chat`|write `values.chat = "…"`: the chat
+        names `value.x`, and there is no `values.x`|write `values.x = "…"`
+        names `id`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key
+        names a secret, and what comes out is kept|use `value.NAME` for what may be seen
+        names `text`, which is not there|the variables here are url, title, slug, key, since
+        names `text`, which is not there|only `value.NAME` can stand here
+        "#
+        );
+    }
+
+    #[test]
+    fn filters_for_requests() {
+        for (bytes, text) in [
+            ("", ""),
+            ("a", "YQ=="),
+            ("ab", "YWI="),
+            ("abc", "YWJj"),
+            ("user:pass", "dXNlcjpwYXNz"),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+        assert_eq!(html("a/<b> & \"c\""), "a/&lt;b&gt; &amp; &quot;c&quot;");
+        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
+        assert_eq!(backslash("a*b\\".to_owned(), "*\\".to_owned()), r"a\*b\\");
+    }
+}

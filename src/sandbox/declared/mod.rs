@@ -1,0 +1,436 @@
+//! The stand-in of a declared service: it takes what the declaration sends, and answers what the declaration expects.
+//!
+//! It is as good as the declaration: that a service is like that is what a rehearsal can't show. What the common
+//! services are known to do beside it is in `flavour`.
+
+mod flavour;
+mod shape;
+
+use minijinja::Value as Known;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use self::shape::{Sent, set_at};
+use super::journal::wire_time;
+use super::message::{Reply, Request};
+use super::service::{Answer, Checks, Failure, Identity, SandboxPost, Service};
+use super::text;
+use crate::config::http::{
+    AnswerRule, BodyForm, Condition, Declaration, LookupForm, Meaning, Receipt, RequestForm,
+    Source, Success, Test, WaitSource, environment,
+};
+use crate::model::ids::ChannelName;
+use crate::model::time::Timestamp;
+
+/// The beginning of every made-up secret.
+pub(crate) const SECRET: &str = "rehearsal-secret";
+
+/// By this the adapter says in a rehearsal which article a request is about: some requests name none.
+const ARTICLE_HEADER: &str = "sayonce-rehearsal-article";
+
+/// Most entries of a list where the declaration names no page.
+const LIST_MAX: usize = 100;
+
+/// Returns the made-up value of a secret.
+pub(crate) fn secret(declaration: &Declaration, channel: &ChannelName, name: &str) -> String {
+    if declaration.secret_address() == Some(name) {
+        return format!("https://{channel}.rehearsal.example/hooks/{SECRET}-{name}-4711");
+    }
+    format!("{SECRET}-{channel}-{name}")
+}
+
+/// The service.
+#[derive(Debug)]
+pub(crate) struct Declared {
+    identity: Identity,
+    declaration: Declaration,
+    posts: Vec<Post>,
+}
+
+/// A post that was taken.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Post {
+    id: String,
+    article: Option<String>,
+    text: String,
+    key: Option<String>,
+    #[serde(with = "wire_time")]
+    at: Timestamp,
+    times: usize,
+}
+
+impl Declared {
+    /// Makes a service that nobody used yet.
+    pub(crate) fn new(identity: Identity, declaration: Declaration) -> Self {
+        Self {
+            identity,
+            declaration,
+            posts: Vec::new(),
+        }
+    }
+
+    fn write(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Post> {
+        let form = &self.declaration.request;
+        if request.method != form.method.label() || !self.is_at(form, request) {
+            return not_here().into();
+        }
+        if !self.has_secrets(form, request) {
+            return self.refuse(Meaning::Credentials, 401, None).into();
+        }
+        let Some(sent) = Sent::read(request, &form.body) else {
+            return self.refuse(Meaning::Refused, 400, None).into();
+        };
+        let key = match &self.declaration.key {
+            Some(key) => request
+                .header(&key.header.to_ascii_lowercase())
+                .map(str::to_owned),
+            None => sent.key(),
+        };
+        let known = self
+            .declaration
+            .key
+            .as_ref()
+            .zip(key.as_ref())
+            // For ever means a unique index, which also a request that was overtaken runs into.
+            .filter(|(declared, _)| checks == Checks::Due || declared.lifetime.is_none())
+            .and_then(|(declared, key)| {
+                let lives = |post: &&Post| {
+                    declared
+                        .lifetime
+                        .is_none_or(|lifetime| now.since(post.at) < lifetime)
+                };
+                self.posts
+                    .iter()
+                    .filter(lives)
+                    .find(|post| post.key.as_ref() == Some(key))
+            });
+        if let Some(post) = known {
+            return self.accept(post).into();
+        }
+        let text = sent.text();
+        let is_repeat = checks == Checks::Due && self.posts.iter().any(|post| post.text == text);
+        if let Some(reply) = flavour::repeat(self.declaration.preset).filter(|_| is_repeat) {
+            return reply.into();
+        }
+        let article = request
+            .header(ARTICLE_HEADER)
+            .map(str::to_owned)
+            .or_else(|| {
+                text::article_link(
+                    sent.links().iter().map(String::as_str),
+                    &self.identity.site_host,
+                )
+            });
+        let post = Post {
+            id: self.next_id(now),
+            article,
+            text,
+            key,
+            at: now,
+            times: 1,
+        };
+        Answer {
+            reply: self.accept(&post),
+            effects: vec![post],
+        }
+    }
+
+    /// Answers as the declaration expects of a success.
+    fn accept(&self, post: &Post) -> Reply {
+        let Declaration {
+            success, receipt, ..
+        } = &self.declaration;
+        let mut body = flavour::body(self.declaration.preset, &post.text);
+        let mut headers = Vec::new();
+        if let Receipt::Given { id, url } = receipt {
+            let address = self.address_of(post);
+            let id_is_address = id.is_none();
+            for (source, text) in [(id, &post.id), (url, &address)] {
+                match source {
+                    Some(Source::Pointer(pointer)) => {
+                        set_at(
+                            &mut body,
+                            pointer.as_str(),
+                            flavour::id(self.declaration.preset, text),
+                        );
+                    }
+                    Some(Source::Header(name)) => headers.push((name.clone(), text.clone())),
+                    Some(Source::Template(_)) | None => {}
+                }
+            }
+            debug_assert!(
+                !id_is_address || url.is_some(),
+                "a receipt has an id or an address"
+            );
+        }
+        let reply = self.successful(success, body);
+        headers
+            .into_iter()
+            .fold(reply, |reply, (name, value)| reply.with(name, value))
+    }
+
+    fn successful(&self, success: &Success, mut body: Value) -> Reply {
+        let status = success.statuses.first().copied().unwrap_or(200);
+        if let Some(text) = &success.body {
+            return Reply::text(status, "text/plain", text);
+        }
+        hold(&mut body, success.condition.as_ref());
+        match (&self.declaration.receipt, status) {
+            (_, 204) => Reply::text(status, "text/plain", ""),
+            (Receipt::None, _) if body == json!({}) => Reply::text(status, "text/plain", ""),
+            (Receipt::None | Receipt::Given { .. }, _) => Reply::json(status, &body),
+        }
+    }
+
+    /// Refuses in the words of the declaration's first rule of that meaning, if it has one for the status.
+    fn refuse(&self, means: Meaning, status: u16, retry_after: Option<u64>) -> Reply {
+        let fits = |rule: &&AnswerRule| {
+            rule.means == means && (rule.statuses.is_empty() || rule.statuses.contains(&status))
+        };
+        let rule = self.declaration.answers.iter().find(fits);
+        let mut body = flavour::error(self.declaration.preset, status, retry_after);
+        // What a success must say, a failure does not.
+        if let Some(condition) = &self.declaration.success.condition
+            && let Test::OneOf(values) = &condition.test
+            && values.contains(&Value::Bool(true))
+        {
+            set_at(&mut body, condition.pointer.as_str(), json!(false));
+        }
+        hold(&mut body, rule.and_then(|rule| rule.condition.as_ref()));
+        let wait = rule.and_then(|rule| rule.wait.as_ref()).zip(retry_after);
+        let mut header = retry_after.map(|seconds| ("Retry-After".to_owned(), seconds));
+        match wait {
+            Some((WaitSource::Pointer(pointer), seconds)) => {
+                set_at(&mut body, pointer.as_str(), json!(seconds));
+            }
+            Some((WaitSource::Header(name), seconds)) => header = Some((name.clone(), seconds)),
+            Some((WaitSource::Constant(_), _)) | None => {}
+        }
+        let reply = Reply::json(status, &body);
+        match header {
+            Some((name, seconds)) => reply.with(name, seconds.to_string()),
+            None => reply,
+        }
+    }
+
+    fn list(&self, form: &LookupForm, request: &Request) -> Reply {
+        if !self.is_at(&form.request, request) {
+            return not_here();
+        }
+        if !self.has_secrets(&form.request, request) {
+            return self.refuse(Meaning::Credentials, 401, None);
+        }
+        let size = form.covers.page_size.unwrap_or(LIST_MAX);
+        let entries: Vec<Value> = self
+            .posts
+            .iter()
+            .rev()
+            .take(size)
+            .map(|post| self.entry(form, post))
+            .collect();
+        let is_whole = entries.len() == self.posts.len();
+        let mut body = json!({});
+        hold(&mut body, form.success.condition.as_ref());
+        hold(&mut body, form.covers.whole.as_ref().filter(|_| is_whole));
+        set_at(&mut body, form.list.as_str(), Value::Array(entries));
+        Reply::json(form.success.statuses.first().copied().unwrap_or(200), &body)
+    }
+
+    fn entry(&self, form: &LookupForm, post: &Post) -> Value {
+        let mut entry = json!({});
+        let mut put = |pointer: &str, value: Value| set_at(&mut entry, pointer, value);
+        for pointer in &form.match_text {
+            put(pointer.as_str(), json!(post.text));
+        }
+        if let Some(article) = &post.article {
+            for pointer in &form.match_url {
+                put(pointer.as_str(), json!(article));
+            }
+        }
+        if let Some(key) = &post.key {
+            for pointer in &form.match_key {
+                put(pointer.as_str(), json!(key));
+            }
+        }
+        for (pointer, template) in &form.only {
+            if let Some(wanted) = self.fill(template, &[]) {
+                put(pointer.as_str(), json!(wanted));
+            }
+        }
+        if let Some(time) = &form.time {
+            put(time.as_str(), json!(post.at.to_string()));
+        }
+        put(
+            form.id.as_str(),
+            flavour::id(self.declaration.preset, &post.id),
+        );
+        if let Some(Source::Pointer(pointer)) = &form.url {
+            put(pointer.as_str(), json!(self.address_of(post)));
+        }
+        entry
+    }
+
+    /// Returns the next post's id.
+    fn next_id(&self, now: Timestamp) -> String {
+        let number = self.posts.len() + 1;
+        if flavour::ids_are_times(self.declaration.preset) {
+            let millis = now.as_millis();
+            let (seconds, part) = (millis.div_euclid(1000), millis.rem_euclid(1000));
+            return format!("{seconds}.{part:03}{number:03}");
+        }
+        number.to_string()
+    }
+
+    fn address_of(&self, post: &Post) -> String {
+        format!("https://{}/{}", self.identity.public_host(), post.id)
+    }
+
+    /// Fills a template from values and secrets alone; one that needs more gives nothing.
+    fn fill(&self, template: &str, more: &[(&str, &str)]) -> Option<String> {
+        let Declaration {
+            secrets, values, ..
+        } = &self.declaration;
+        let secrets = Known::from_pairs(secrets.keys().map(|name| {
+            let made_up = secret(&self.declaration, &self.identity.channel, name);
+            (name.as_str(), made_up)
+        }));
+        let values = values
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let context = Known::from_pairs(
+            more.iter()
+                .map(|(name, value)| (*name, Known::from(*value)))
+                .chain([("secret", secrets), ("value", Known::from_pairs(values))]),
+        );
+        environment().render_str(template, context).ok()
+    }
+
+    /// Whether a request came to the form's address, as far as that is known beforehand.
+    fn is_at(&self, form: &RequestForm, request: &Request) -> bool {
+        let address = self.fill(&form.url, &[]);
+        let Some(url) = address.and_then(|address| Url::parse(address.trim()).ok()) else {
+            return true;
+        };
+        url.path() == request.path
+    }
+
+    /// Whether a request carries every secret that the form puts into it.
+    fn has_secrets(&self, form: &RequestForm, request: &Request) -> bool {
+        let in_header = form.headers.iter().all(|(name, template)| {
+            !template.contains("secret.")
+                || self.fill(template, &[]).as_deref() == request.header(&name.to_ascii_lowercase())
+        });
+        let rest = percent_encoding::percent_decode(
+            &[request.query.as_bytes(), b"\n", &request.body].concat(),
+        )
+        .decode_utf8_lossy()
+        .into_owned();
+        let headers: Vec<&str> = form
+            .headers
+            .iter()
+            .map(|(_, value)| value.as_str())
+            .collect();
+        let elsewhere = form
+            .templates()
+            .into_iter()
+            .filter(|template| *template != form.url.as_str() && !headers.contains(template));
+        in_header
+            && elsewhere
+                .filter(|template| template.contains("secret."))
+                .all(|template| {
+                    self.fill(template, &[])
+                        .is_none_or(|text| rest.contains(&text))
+                })
+    }
+}
+
+impl Service for Declared {
+    type Effect = Post;
+
+    fn is_write(request: &Request) -> bool {
+        !matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+    }
+
+    fn key(request: &Request) -> Option<String> {
+        request.header("idempotency-key").map(str::to_owned)
+    }
+
+    fn answer(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Post> {
+        match (Self::is_write(request), &self.declaration.lookup) {
+            (true, _) => self.write(request, now, checks),
+            (false, Some(form)) => self.list(form, request).into(),
+            (false, None) => not_here().into(),
+        }
+    }
+
+    fn apply(&mut self, post: Post) {
+        let known = self
+            .posts
+            .iter_mut()
+            .find(|known| self.declaration.repeat_harmless && known.article == post.article);
+        match known {
+            Some(known) => known.times += 1,
+            None => self.posts.push(post),
+        }
+    }
+
+    fn fail(&self, failure: Failure, _now: Timestamp) -> Reply {
+        let Failure { code, retry_after } = failure;
+        match code {
+            200..=399 => Reply::text(code, "text/plain", ""),
+            429 => self.refuse(Meaning::RateLimited, code, retry_after),
+            401 | 403 => self.refuse(Meaning::Credentials, code, retry_after),
+            400..=499 => self.refuse(Meaning::Refused, code, retry_after),
+            _ => Reply::json(
+                code,
+                &flavour::error(self.declaration.preset, code, retry_after),
+            ),
+        }
+    }
+
+    fn posts(&self) -> Vec<SandboxPost> {
+        self.posts
+            .iter()
+            .map(|post| SandboxPost {
+                channel: self.identity.channel.clone(),
+                canonical_url: post.article.clone(),
+                id: post.id.clone(),
+                url: self.address_of(post),
+                title_or_text: post.text.clone(),
+                created_at: post.at,
+                times: post.times,
+                draft: false,
+            })
+            .collect()
+    }
+}
+
+fn not_here() -> Reply {
+    Reply::json(404, &json!({ "error": "not found" }))
+}
+
+/// Makes a condition hold.
+fn hold(body: &mut Value, condition: Option<&Condition>) {
+    let Some(condition) = condition else {
+        return;
+    };
+    let value = match &condition.test {
+        Test::OneOf(values) => values.first().cloned().unwrap_or(Value::Null),
+        Test::Contains(part) => Value::String(part.clone()),
+    };
+    set_at(body, condition.pointer.as_str(), value);
+}
+
+/// What a body of no declared type is.
+pub(crate) const fn is_empty(body: &BodyForm) -> bool {
+    match body {
+        BodyForm::Empty => true,
+        BodyForm::Json(_) | BodyForm::Form(_) | BodyForm::Multipart(_) => false,
+    }
+}
+
+/// An object without fields.
+pub(crate) fn empty() -> Value {
+    Value::Object(Map::new())
+}

@@ -1,0 +1,127 @@
+//! What a request carried, and how an answer is put together.
+
+use serde_json::Value;
+
+use super::super::message::Request;
+use super::super::text::links;
+use super::is_empty;
+use crate::config::http::BodyForm;
+
+/// The texts of a request's body, in their order.
+#[derive(Debug)]
+pub(super) struct Sent {
+    texts: Vec<String>,
+}
+
+impl Sent {
+    /// Reads a body of the declared type; none if it is not of that type.
+    pub(super) fn read(request: &Request, form: &BodyForm) -> Option<Self> {
+        let mut texts = Vec::new();
+        match form {
+            BodyForm::Empty => {}
+            BodyForm::Json(_) => collect(&request.json()?, &mut texts),
+            BodyForm::Form(_) => {
+                if request.media_type() != "application/x-www-form-urlencoded" {
+                    return None;
+                }
+                let pairs = url::form_urlencoded::parse(&request.body);
+                texts.extend(pairs.map(|(_, value)| value.into_owned()));
+            }
+            BodyForm::Multipart(_) => {
+                let media_type = request.header("content-type")?;
+                let (_, boundary) = media_type.split_once("boundary=")?;
+                let body = String::from_utf8(request.body.clone()).ok()?;
+                for part in body.split(&format!("--{boundary}")) {
+                    let value = part.split_once("\r\n\r\n").map(|(_, value)| value);
+                    texts.extend(value.map(|value| value.trim_end_matches("\r\n").to_owned()));
+                }
+            }
+        }
+        (is_empty(form) || !texts.is_empty()).then_some(Self { texts })
+    }
+
+    /// Returns what people would read: the first text with a link in it, else the longest.
+    pub(super) fn text(&self) -> String {
+        let linked = self.texts.iter().find(|text| !links(text).is_empty());
+        let longest = || self.texts.iter().max_by_key(|text| text.len());
+        linked.or_else(longest).cloned().unwrap_or_default()
+    }
+
+    /// Returns every link.
+    pub(super) fn links(&self) -> Vec<String> {
+        self.texts
+            .iter()
+            .flat_map(|text| links(text))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Returns the idempotency key, where it is sent in the body.
+    pub(super) fn key(&self) -> Option<String> {
+        self.texts
+            .iter()
+            .find(|text| text.starts_with("so1-"))
+            .cloned()
+    }
+}
+
+fn collect(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(entries) => entries.iter().for_each(|entry| collect(entry, texts)),
+        Value::Object(fields) => fields.values().for_each(|entry| collect(entry, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Puts a value where a JSON pointer points, and makes what is missing on the way.
+pub(super) fn set_at(body: &mut Value, pointer: &str, value: Value) {
+    let mut place = body;
+    for name in pointer.split('/').skip(1) {
+        let name = name.replace("~1", "/").replace("~0", "~");
+        place = match name.parse::<usize>() {
+            Ok(index) => {
+                if !place.is_array() {
+                    *place = Value::Array(Vec::new());
+                }
+                let list = place.as_array_mut().expect("it was made one");
+                while list.len() <= index {
+                    list.push(Value::Null);
+                }
+                list.get_mut(index).expect("it was made long enough")
+            }
+            Err(_name) => {
+                if !place.is_object() {
+                    *place = super::empty();
+                }
+                place
+                    .as_object_mut()
+                    .expect("it was made one")
+                    .entry(name)
+                    .or_insert(Value::Null)
+            }
+        };
+    }
+    *place = value;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pointer_makes_its_own_way() {
+        let mut body = json!({});
+        set_at(&mut body, "/ok", json!(true));
+        set_at(&mut body, "/a/1/b", json!("x"));
+        set_at(&mut body, "/a~1b", json!(1));
+        assert_eq!(
+            body,
+            json!({ "ok": true, "a": [null, { "b": "x" }], "a/b": 1 })
+        );
+        set_at(&mut body, "", json!([]));
+        assert_eq!(body, json!([]));
+    }
+}
