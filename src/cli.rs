@@ -57,6 +57,11 @@ pub enum Command {
     ///
     /// For a site with a history: nothing that is online now will be announced on the channels named (default: all).
     Baseline(BaselineArgs),
+    /// Record posts that are on the channels already
+    ///
+    /// Reads what each account has posted and records every post that links to an article as that article's
+    /// announcement there. Sends nothing. Needs the secrets.
+    Adopt(AdoptArgs),
     /// Let a delivery be sent for the first time, or let all new articles through a flood guard
     Approve(ApproveArgs),
     /// Say whether a held delivery is posted
@@ -91,6 +96,7 @@ impl Command {
             Self::Plan(_)
             | Self::Status(_)
             | Self::Baseline(_)
+            | Self::Adopt(_)
             | Self::Approve(_)
             | Self::Resolve(_)
             | Self::Retry(_)
@@ -113,6 +119,7 @@ impl Command {
             Self::Status(_) => "status",
             Self::Audit(_) => "audit",
             Self::Baseline(_) => "baseline",
+            Self::Adopt(_) => "adopt",
             Self::Approve(_) => "approve",
             Self::Resolve(_) => "resolve",
             Self::Retry(_) => "retry",
@@ -136,6 +143,7 @@ impl Command {
             Self::Rehearse(arguments) => &arguments.output,
             Self::Audit(arguments) => &arguments.output,
             Self::Baseline(arguments) => &arguments.output,
+            Self::Adopt(arguments) => &arguments.output,
             Self::Approve(_)
             | Self::Resolve(_)
             | Self::Retry(_)
@@ -161,6 +169,7 @@ impl Command {
             Self::Rehearse(arguments) => &mut arguments.output,
             Self::Audit(arguments) => &mut arguments.output,
             Self::Baseline(arguments) => &mut arguments.output,
+            Self::Adopt(arguments) => &mut arguments.output,
             Self::Approve(_)
             | Self::Resolve(_)
             | Self::Retry(_)
@@ -338,6 +347,45 @@ pub struct RehearseArgs {
 /// What `baseline` takes.
 #[derive(Debug, Args)]
 pub struct BaselineArgs {
+    /// Look what is on the accounts first, and record what is there with its address. Needs the secrets
+    #[arg(long)]
+    pub from_remote: bool,
+    /// With --from-remote: show what would be recorded, and write nothing
+    #[arg(long, requires = "from_remote")]
+    pub dry_run: bool,
+    /// Why.
+    #[command(flatten)]
+    pub reason: WhyArgs,
+    /// What to show and how.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What `adopt` takes.
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// Only this article: its id, its URL or its source file
+    #[arg(requires = "channel", conflicts_with_all = ["items", "channels"])]
+    pub item: Option<String>,
+    /// Only on this channel
+    pub channel: Option<String>,
+    /// The post at this address is the announcement, whatever else links to the article
+    #[arg(long, value_name = "URL", requires = "item")]
+    pub url: Option<String>,
+    /// The post with this id is the announcement
+    #[arg(long, value_name = "ID", requires = "item")]
+    pub id: Option<String>,
+    /// A channel has another name in the configuration now: its rows move to that name
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["OLD_CHANNEL", "NEW_CHANNEL"],
+        conflicts_with_all = ["item", "items", "channels"]
+    )]
+    pub rename: Option<Vec<String>>,
+    /// Show what would be recorded, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
     /// Why.
     #[command(flatten)]
     pub reason: WhyArgs,

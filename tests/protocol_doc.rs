@@ -148,6 +148,7 @@ fn events() -> Vec<Event> {
         Event::Released { by: decision() },
         Event::Confirmed {
             remote: remote(),
+            evidence: Evidence::Person,
             by: decision(),
         },
         Event::Revised { at },

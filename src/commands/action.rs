@@ -115,6 +115,7 @@ fn refuse_strange(cli: &Cli) -> Result<(), Failure> {
         | Command::Status(_)
         | Command::Audit(_)
         | Command::Baseline(_)
+        | Command::Adopt(_)
         | Command::Approve(_)
         | Command::Resolve(_)
         | Command::Retry(_)
@@ -178,6 +179,7 @@ const fn fail_on_of(command: &mut Command) -> Option<&mut Option<Codes>> {
         Command::Plan(_)
         | Command::Status(_)
         | Command::Baseline(_)
+        | Command::Adopt(_)
         | Command::Approve(_)
         | Command::Resolve(_)
         | Command::Retry(_)
@@ -213,6 +215,7 @@ fn on_pull_request(command: Command, notices: &mut Vec<Notice>) -> Result<Comman
             Ok(command)
         }
         Command::Baseline(_)
+        | Command::Adopt(_)
         | Command::Approve(_)
         | Command::Resolve(_)
         | Command::Retry(_)

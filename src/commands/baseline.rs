@@ -10,15 +10,19 @@ use crate::clock::{Clock, SystemClock};
 use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
+use crate::ledger::git_store::GitStore;
 use crate::ledger::{Baseline, Header, Snapshot};
 use crate::model::delivery::Decision;
+use crate::model::ids::ChannelName;
 use crate::model::item::ItemId;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
 use crate::plan::survey::{Selection, survey};
+use crate::report::adoption::Adoption;
 use crate::report::human::number;
 use crate::report::terminal::Terminal;
 
+use super::adopt::{Errand, Which, exit, read_accounts, show, write_or_show};
 use super::commit::{Commit, commit, sound};
 use super::world::{Place, World};
 
@@ -40,6 +44,9 @@ pub(super) fn baseline(
     }
     let mut store = world.store(environment, &clock)?;
     let who = store.who();
+    if arguments.from_remote {
+        return from_remote(&world, &mut store, arguments, environment, &clock, terminal);
+    }
     let mut added = Baseline::new();
     drop(commit(&mut store, sound, |snapshot| {
         let now = clock.now();
@@ -50,12 +57,8 @@ pub(super) fn baseline(
         if count == 0 {
             return Ok(None);
         }
-        let mut header = snapshot.header.clone().unwrap_or_else(Header::blank);
-        for channel in &world.config.channels {
-            header.channels.entry(channel.name().clone()).or_default();
-        }
         Ok(Some(Commit {
-            header: Some(header),
+            header: Some(known(&world, snapshot)),
             baseline: Some(baseline),
             subject: Some(format!(
                 "ledger: baseline of {}",
@@ -73,6 +76,87 @@ pub(super) fn baseline(
     })?);
     terminal.result(&told(&added, arguments.output.format));
     Ok(Exit::Proved)
+}
+
+/// Returns the header in which every channel is known: none of them is a new one from then on.
+fn known(world: &World, snapshot: &Snapshot) -> Header {
+    let mut header = snapshot.header.clone().unwrap_or_else(Header::blank);
+    for channel in &world.config.channels {
+        header.channels.entry(channel.name().clone()).or_default();
+    }
+    header
+}
+
+/// Looks what is on the accounts first: what is found there is recorded with its own address, the rest is marked. A channel
+/// whose account can't be read is left as it is.
+fn from_remote(
+    world: &World,
+    store: &mut GitStore,
+    arguments: &BaselineArgs,
+    environment: &Environment,
+    clock: &Arc<dyn Clock>,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let accounts = read_accounts(world, store, &arguments.output, environment, clock)?;
+    let errand = Errand {
+        world,
+        accounts: &accounts,
+        which: Which::WhateverMatches,
+    };
+    let left_out: BTreeSet<&ChannelName> = accounts
+        .unread
+        .iter()
+        .filter(|unread| unread.exit != Exit::Proved)
+        .map(|unread| &unread.channel)
+        .collect();
+    let who = store.who();
+    let mut adoption = Adoption::default();
+    write_or_show(store, arguments.dry_run, &mut |snapshot| {
+        let now = clock.now();
+        let selection = world.selection(&arguments.output, snapshot)?;
+        let by = Decision {
+            who: who.clone(),
+            at: now,
+            verb: "baseline --from-remote".to_owned(),
+            why: arguments.reason.why.clone(),
+        };
+        let gathered = errand.gather(snapshot, &selection, &by)?;
+        let (_, mut added) = extended(world, snapshot, &selection, now);
+        added.retain(|channel, _| !left_out.contains(channel));
+        let mut baseline = snapshot.baseline.clone();
+        for (channel, items) in &mut added {
+            items.retain(|item| {
+                !gathered.adopted.contains(&DeliveryId {
+                    item: item.clone(),
+                    channel: channel.clone(),
+                })
+            });
+            let known = baseline.entry(channel.clone()).or_default();
+            known.extend(items.iter().cloned());
+        }
+        let marked: usize = added.values().map(BTreeSet::len).sum();
+        adoption = gathered.adoption;
+        adoption.added = Some(added);
+        if marked == 0 && gathered.changes.is_empty() {
+            return Ok(None);
+        }
+        let adopted = gathered.changes.len();
+        Ok(Some(Commit {
+            changes: gathered.changes,
+            header: Some(known(world, snapshot)),
+            baseline: Some(baseline),
+            subject: Some(format!(
+                "ledger: baseline of {}, and {adopted} adopted",
+                number(marked, "delivery", "deliveries")
+            )),
+            decision: Some(by),
+            at: now,
+            ..Commit::default()
+        }))
+    })?;
+    adoption.dry_run = arguments.dry_run;
+    show(&adoption, world, arguments.output.format, terminal);
+    Ok(exit(&adoption, &accounts))
 }
 
 /// Returns the baseline with what is online and has no row, and what that adds.

@@ -1,12 +1,15 @@
 //! Writing a decision down: read the tip, decide, push; and again if somebody else was first.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
 
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
-use crate::ledger::{Baseline, Batch, Change, Header, PushReport, Snapshot, Store as _};
+use crate::ledger::{Baseline, Batch, BlobId, Change, Header, PushReport, Snapshot, Store as _};
 use crate::model::delivery::Decision;
+use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
 
 /// How often a commit is built anew when somebody else was first.
@@ -17,6 +20,8 @@ const TRIES_MAX: u32 = 8;
 pub(super) struct Commit {
     /// Rows.
     pub(super) changes: Vec<Change>,
+    /// Rows that are taken away, because they are among `changes` under another channel.
+    pub(super) removed: BTreeMap<DeliveryId, BlobId>,
     /// A new `ledger.json`.
     pub(super) header: Option<Header>,
     /// A new `baseline.json`.
@@ -53,6 +58,7 @@ pub(super) fn commit(
         let report = store.push(&Batch {
             base: snapshot.tip.clone(),
             changes: wanted.changes.clone(),
+            removed: wanted.removed.clone(),
             header: wanted.header.clone(),
             baseline: wanted.baseline.clone(),
             at: wanted.at,
@@ -93,6 +99,10 @@ fn stands(wanted: &Commit, snapshot: &Snapshot) -> bool {
         let stored = snapshot.rows.get(&change.row.delivery_id());
         stored.is_some_and(|stored| stored.row == change.row)
     });
+    let removed = wanted
+        .removed
+        .keys()
+        .all(|delivery| !snapshot.rows.contains_key(delivery));
     let header = wanted.header.as_ref().is_none_or(|header| {
         let stored = snapshot.header.as_ref();
         stored.is_some_and(|stored| stored.channels == header.channels)
@@ -101,5 +111,5 @@ fn stands(wanted: &Commit, snapshot: &Snapshot) -> bool {
         .baseline
         .as_ref()
         .is_none_or(|baseline| snapshot.baseline == *baseline);
-    rows && header && baseline
+    rows && removed && header && baseline
 }

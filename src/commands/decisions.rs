@@ -18,7 +18,7 @@ use crate::ledger::{Change, Snapshot};
 use crate::model::address::same_address;
 use crate::model::delivery::{self, Decision, Event, Operation, State};
 use crate::model::ids::ChannelName;
-use crate::model::outcome::Remote;
+use crate::model::outcome::{Evidence, Remote};
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 use crate::plan::guard::{KeptBack, excluded_by_author};
@@ -378,6 +378,7 @@ fn decided(
         Verb::Approve | Verb::NotPosted | Verb::Retry => Event::Released { by },
         Verb::Posted(remote) => Event::Confirmed {
             remote: remote.clone(),
+            evidence: Evidence::Person,
             by,
         },
         Verb::Again => Event::Again { by },

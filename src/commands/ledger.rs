@@ -1,6 +1,6 @@
 //! `ledger accept` and `ledger repair`: a fork's or moved ledger, and a rewound one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -88,6 +88,7 @@ pub(super) fn repair(
                 number(count, "row was", "rows were")
             ),
             changes,
+            removed: BTreeMap::new(),
             header: witness.header.clone(),
             baseline: (!baseline.is_empty()).then_some(baseline),
             subject: Some("ledger: repaired from its witness".to_owned()),

@@ -1,6 +1,8 @@
 //! One file per verb, and what they share.
 
+mod accounts;
 mod action;
+mod adopt;
 mod audit;
 mod baseline;
 mod commit;
@@ -12,6 +14,7 @@ mod forgotten;
 mod ledger;
 mod man;
 mod plan;
+mod rechannel;
 mod rehearse;
 mod run;
 mod schedule;
@@ -118,6 +121,7 @@ fn dispatch(cli: Cli, environment: &Environment, terminal: &mut Terminal) -> Res
         Command::Baseline(arguments) => {
             baseline::baseline(&place, &arguments, environment, terminal)
         }
+        Command::Adopt(arguments) => adopt::adopt(&place, &arguments, environment, terminal),
         Command::Approve(arguments) => {
             decisions::approve(&place, &arguments, environment, terminal)
         }

@@ -213,7 +213,7 @@ impl Core {
         match errand {
             None => {}
             Some(Errand::Read) => self.actions.push(Action::ReadLedger),
-            Some(Errand::Push(batch)) => self.actions.push(Action::Push(batch)),
+            Some(Errand::Push(batch)) => self.actions.push(Action::Push(*batch)),
             Some(Errand::PushAgain(commit)) => self.actions.push(Action::PushAgain(commit)),
         }
     }

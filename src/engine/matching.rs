@@ -12,19 +12,21 @@ const SURPLUS_WITHIN: Duration = Duration::from_hours(24);
 
 /// What the account's list says of one article.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub enum Seen {
     /// Nothing of ours has its URL.
     No,
     /// One post of ours is it.
     Once(Remote),
-    /// A person must look: two matches, or a draft.
-    Unclear(String),
+    /// Several posts of ours have it: a person must look.
+    Several(Vec<Remote>),
+    /// A draft of ours is it: a person must look.
+    Draft(String),
     /// A reply, or older than the article: told, not counted.
     Aside(String),
 }
 
 /// Looks for a top-level post with exactly `url`, not older than `not_before` and none of the `earlier` editions'.
-pub(super) fn seen(
+pub fn seen(
     posts: &[SeenPost],
     url: &str,
     not_before: Option<Timestamp>,
@@ -70,10 +72,10 @@ pub(super) fn seen(
     }
     match (matches.as_slice(), draft, aside) {
         ([one], _, _) => Seen::Once((*one).clone()),
-        ([], Some(draft), _) => Seen::Unclear(draft),
+        ([], Some(draft), _) => Seen::Draft(draft),
         ([], None, Some(aside)) => Seen::Aside(aside),
         ([], None, None) => Seen::No,
-        (several, _, _) => Seen::Unclear(format!("{} posts of ours have its link", several.len())),
+        (several, _, _) => Seen::Several(several.iter().map(|remote| (*remote).clone()).collect()),
     }
 }
 
@@ -145,7 +147,7 @@ mod tests {
         assert_eq!(check(&[top("1")]), Seen::Once(top("1").remote));
         assert_eq!(
             check(&[top("1"), top("2")]),
-            Seen::Unclear("2 posts of ours have its link".to_owned())
+            Seen::Several(vec![top("1").remote, top("2").remote])
         );
         assert_eq!(
             check(&[post("1", url, SeenSort::TopLevel, 4_999)]),
@@ -157,7 +159,7 @@ mod tests {
         );
         assert_eq!(
             check(&[post("1", url, SeenSort::Draft, 9_000)]),
-            Seen::Unclear("a draft of ours is it already: https://social.example/1".to_owned())
+            Seen::Draft("a draft of ours is it already: https://social.example/1".to_owned())
         );
     }
 

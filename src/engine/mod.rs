@@ -11,6 +11,7 @@
 //! seed are arguments. Only [`driver`] and the threads it starts act.
 
 pub mod action;
+pub mod adopting;
 pub mod backoff;
 mod claiming;
 pub mod core;
@@ -21,7 +22,7 @@ mod entropy;
 #[cfg(test)]
 mod explore;
 pub mod liveness;
-mod matching;
+pub mod matching;
 mod outbox;
 mod posting;
 mod saving;

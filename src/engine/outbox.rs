@@ -78,7 +78,7 @@ struct Shipment {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Errand {
     Read,
-    Push(Batch),
+    Push(Box<Batch>),
     PushAgain(CommitId),
 }
 
@@ -422,6 +422,7 @@ impl Outbox {
         let batch = Batch {
             base: shipment.base.clone(),
             changes,
+            removed: BTreeMap::new(),
             header: shipment.header.clone(),
             baseline: shipment.baseline.clone(),
             at: now,
@@ -430,7 +431,7 @@ impl Outbox {
         };
         self.last_push_at = Some(now);
         self.committer = Committer::Pushing(shipment);
-        Errand::Push(batch)
+        Errand::Push(Box::new(batch))
     }
 
     /// Takes the report of a push.

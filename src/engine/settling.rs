@@ -260,18 +260,22 @@ impl Core {
                     at: now,
                 }
             }
-            Seen::Unclear(what) => {
-                self.tell(Notice::Held {
-                    delivery: id.clone(),
-                    reason: what.clone(),
-                });
-                delivery::Event::Held {
-                    reason: what.clone(),
-                    at: now,
-                }
-            }
+            Seen::Several(posts) => self.held(
+                now,
+                id,
+                format!("{} posts of ours have its link", posts.len()),
+            ),
+            Seen::Draft(what) => self.held(now, id, what.clone()),
         };
         self.record(id, vec![event], Sort::Finding, true);
+    }
+
+    fn held(&mut self, now: Timestamp, id: &DeliveryId, reason: String) -> delivery::Event {
+        self.tell(Notice::Held {
+            delivery: id.clone(),
+            reason: reason.clone(),
+        });
+        delivery::Event::Held { reason, at: now }
     }
 
     /// Takes what came of a request.

@@ -215,6 +215,13 @@ impl State {
             tree.blobs.insert(delivery.clone(), file.blob());
             tree.files.insert(delivery, file);
         }
+        for (delivery, blob) in &batch.removed {
+            if tree.files.remove(delivery).map(|file| file.blob()).as_ref() != Some(blob) {
+                return Err(format!(
+                    "the row of {delivery} is not the one that the decision was made from"
+                ));
+            }
+        }
         let header = batch.header.clone().or(tree.header.take());
         tree.header = Some(header.unwrap_or_else(|| Header::new([7; 16], None)));
         if let Some(baseline) = &batch.baseline {
@@ -386,6 +393,7 @@ mod tests {
                     .map(|stored| stored.blob.clone()),
                 row,
             }],
+            removed: BTreeMap::new(),
             header: None,
             baseline: None,
             at: fixture::start(),

@@ -58,13 +58,15 @@ pub(super) fn message(said: Said<'_>) -> String {
     }
     // One paragraph, at the end: git reads trailers from nowhere else.
     let with_blocks = !moves.is_empty() && moves.len() <= TRAILER_BLOCKS_MAX;
-    if with_blocks || said.decision.is_some() {
+    let of_rows = moves.iter().find_map(|one| one.decision);
+    let by = said.decision.or(of_rows.filter(|_| !with_blocks));
+    if with_blocks || by.is_some() {
         text.push('\n');
     }
     for one in moves.iter().filter(|_| with_blocks) {
         trailers(&mut text, one);
     }
-    if let Some(by) = said.decision {
+    if let Some(by) = by {
         decision(&mut text, by);
     }
     text

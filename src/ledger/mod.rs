@@ -235,6 +235,8 @@ pub struct Batch {
     pub base: Option<CommitId>,
     /// The rows to write.
     pub changes: Vec<Change>,
+    /// Rows to take away, with the blobs that this was decided from: only what moves to another channel's name.
+    pub removed: BTreeMap<DeliveryId, BlobId>,
     /// A new `ledger.json`, if it changes.
     pub header: Option<Header>,
     /// A new `baseline.json`, if it changes.

@@ -304,10 +304,12 @@ pub enum Event {
         /// Who decided.
         by: Decision,
     },
-    /// A person says that it is there.
+    /// A person says that it is there, or had the account looked through for it.
     Confirmed {
         /// Where.
         remote: Remote,
+        /// How it is known: by their word, or by the account's list.
+        evidence: Evidence,
         /// Who decided.
         by: Decision,
     },
@@ -395,12 +397,7 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
             if counts == Counts::Nothing {
                 after.uncounted += 1;
             }
-            if after.doubtful {
-                after.doubt(reason, at);
-            } else {
-                after.settle(State::Retry, Some(reason), at);
-                after.not_before = Some(not_before);
-            }
+            after.defer(reason, not_before, at);
         }
         // What a repeat is answered says nothing of the attempt before it.
         (Some(State::InFlight), Event::Refused { reason, at })
@@ -433,8 +430,15 @@ pub fn next(record: Option<&Record>, event: Event) -> Result<Record, IllegalMove
             None | Some(State::InDoubt | State::Held | State::Failed | State::Skipped),
             Event::Released { by },
         ) => after.release(by),
-        (_, Event::Confirmed { remote, by }) => {
-            after.prove(remote, Evidence::Person, by.at);
+        (
+            _,
+            Event::Confirmed {
+                remote,
+                evidence,
+                by,
+            },
+        ) => {
+            after.prove(remote, evidence, by.at);
             after.by = Some(by);
         }
         (Some(State::Failed), Event::Revised { at }) if !after.frozen => {
@@ -509,6 +513,15 @@ impl Record {
         self.doubt_since = Some(at);
         self.frozen = true;
         self.doubtful = true;
+    }
+
+    fn defer(&mut self, reason: String, not_before: Timestamp, at: Timestamp) {
+        if self.doubtful {
+            self.doubt(reason, at);
+        } else {
+            self.settle(State::Retry, Some(reason), at);
+            self.not_before = Some(not_before);
+        }
     }
 
     /// A receipt always wins, also a late one.

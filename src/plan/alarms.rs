@@ -119,7 +119,12 @@ impl Facts<'_> {
             let is_news = record
                 .settled_at
                 .is_some_and(|at| self.now.since(at) < ADOPTION_ALARM);
-            (record.state == State::Done && record.evidence == Some(Evidence::Adopted) && is_news)
+            // Whoever looked the account through knows it.
+            let by_person = record.by.as_ref().map(|by| by.at) == record.settled_at;
+            (record.state == State::Done
+                && record.evidence == Some(Evidence::Adopted)
+                && is_news
+                && !by_person)
                 .then(|| Some(adopted(&delivery.id, record.remote.as_ref()?)))?
         });
         adopted.collect()

@@ -61,7 +61,7 @@ impl KeptBack {
             ),
             Self::Renamed { old } => format!(
                 "{channel} is left out: it is new, and {old}, which has rows in the ledger, is gone. If it is the same \
-                 channel, give it back its name; if it is another, `sayonce baseline --channel {channel}` lets it start \
+                 channel, `sayonce adopt --rename {old} {channel}` moves its rows; if it is another, `sayonce baseline --channel {channel}` lets it start \
                  with the next article"
             ),
             Self::TooManyNew { due, max } => format!(

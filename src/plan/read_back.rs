@@ -100,6 +100,7 @@ mod tests {
     use super::*;
     use crate::ledger::fixture::{claimed, proved, row, start};
     use crate::model::delivery::{Decision, Event, Operation, next};
+    use crate::model::outcome::Evidence;
 
     fn account() -> Account {
         Account::new("https://mastodon.example/@blog")
@@ -166,11 +167,20 @@ mod tests {
             verb: "resolve --posted".to_owned(),
             why: None,
         };
+        let evidence = Evidence::Person;
         let remote = Remote {
             id: None,
             url: Some("https://mastodon.example/@blog/1".to_owned()),
         };
-        let mut rows = [row("news/a", "mastodon", [Event::Confirmed { remote, by }])];
+        let mut rows = [row(
+            "news/a",
+            "mastodon",
+            [Event::Confirmed {
+                remote,
+                evidence,
+                by,
+            }],
+        )];
         let elsewhere = "https://elsewhere.example/";
         assert_eq!(check(&rows, &[post("1", elsewhere)], start()), ["there"]);
         assert_eq!(check(&rows, &[], start()), ["too old"]);

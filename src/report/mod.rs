@@ -2,6 +2,7 @@
 //!
 //! Invariant: results go to standard output, everything else to standard error; nothing here decides anything.
 
+pub mod adoption;
 pub mod audit;
 pub mod digest;
 pub mod github;

@@ -161,8 +161,8 @@ fn a_channel_under_a_new_name_is_not_taken_for_a_new_channel() {
         ran.problems(),
         [
             "fediverse is left out: it is new, and mastodon, which has rows in the ledger, is gone. If it is the same \
-             channel, give it back its name; if it is another, `sayonce baseline --channel fediverse` lets it start \
-             with the next article"
+             channel, `sayonce adopt --rename mastodon fediverse` moves its rows; if it is another, `sayonce baseline \
+             --channel fediverse` lets it start with the next article"
         ]
     );
     assert_eq!(site.writes(), "mastodon 2");

@@ -1,5 +1,6 @@
 //! Rows, batches and stores, as a run would make them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,6 +148,7 @@ pub(crate) fn batch(snapshot: &Snapshot, rows: &[Row]) -> Batch {
                     .map(|stored| stored.blob.clone()),
             })
             .collect(),
+        removed: BTreeMap::new(),
         header: None,
         baseline: None,
         at: time("2026-11-29T10:00:00.123Z"),

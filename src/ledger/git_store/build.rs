@@ -100,6 +100,12 @@ impl GitStore {
                 before.insert(delivery, stored.row.clone());
             }
         }
+        for (delivery, blob) in &batch.removed {
+            let row = take_row(delivery, blob, &contents, &mut before, &batch.changes)?;
+            for path in row {
+                files.add(self.full_path(&path), None, contents.files.get(&path));
+            }
+        }
         let stored = self.header_for(batch, contents.header.as_ref())?;
         self.put(
             header::FILE,
@@ -253,6 +259,34 @@ impl GitStore {
         stored.repository_id = repository_id;
         Ok(stored)
     }
+}
+
+/// Returns the paths of a row that is taken away. What moves to another channel's name is no news: the commit's message
+/// compares it with what it was.
+fn take_row(
+    delivery: &DeliveryId,
+    blob: &BlobId,
+    contents: &Contents,
+    before: &mut BTreeMap<DeliveryId, Row>,
+    changes: &[Change],
+) -> Result<Vec<String>, BuildError> {
+    let stored = contents
+        .rows
+        .get(delivery)
+        .filter(|stored| stored.blob == *blob)
+        .ok_or_else(|| BuildError::Stale(delivery.clone()))?;
+    let moved = changes
+        .iter()
+        .map(|change| &change.row)
+        .find(|row| row.item == delivery.item && row.operations == stored.row.operations);
+    if let Some(row) = moved {
+        before
+            .entry(row.delivery_id())
+            .or_insert_with(|| stored.row.clone());
+    }
+    let paths = [row::path_below(delivery), row::body_path_below(delivery)];
+    let there = |path: &String| contents.files.contains_key(path);
+    Ok(paths.into_iter().filter(there).collect())
 }
 
 impl Files {

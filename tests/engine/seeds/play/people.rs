@@ -1,7 +1,7 @@
 //! What people do between and during runs: decide with a command, edit the ledger by hand, reset its branch.
 
 use sayonce::model::delivery::{Decision, Event, Operation, Record, State, next};
-use sayonce::model::outcome::Remote;
+use sayonce::model::outcome::{Evidence, Remote};
 use sayonce::model::row::{DeliveryId, Row};
 
 use super::history::History;
@@ -112,6 +112,7 @@ impl History {
             Verb::Release => Event::Released { by },
             Verb::Posted(remote) => Event::Confirmed {
                 remote: remote.clone(),
+                evidence: Evidence::Person,
                 by,
             },
             Verb::Again => Event::Again { by },
