@@ -75,7 +75,7 @@ pub(crate) fn claimed_with(item: &str, number: u8, post: Map<String, serde_json:
         published: None,
         source: None,
         body: None,
-        operations: std::collections::BTreeMap::new(),
+        operations: BTreeMap::new(),
         unknown: Map::new(),
     };
     claim(&mut row, number, Post::new(post));
