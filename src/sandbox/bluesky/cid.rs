@@ -1,7 +1,9 @@
 //! Identifiers of the AT Protocol: CIDs, DIDs, TIDs and record keys.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+
+use super::cbor;
 
 const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 /// Sorts as the numbers do.
@@ -13,12 +15,9 @@ const BLOB_PREFIX: [u8; 4] = [0x01, 0x55, 0x12, 0x20];
 const TID_LENGTH: usize = 13;
 const RECORD_KEY_MAX: usize = 512;
 
-/// Returns the CID of a record: it depends on the content alone, not on the order of the keys.
-///
-/// The digest is taken of canonical JSON where the real one is of DAG-CBOR.
+/// Returns the CID of a record, the same as the real one: it depends on the content alone, not on the order of the keys.
 pub(super) fn record(value: &Value) -> String {
-    let canonical = canonical(value).to_string();
-    cid(RECORD_PREFIX, canonical.as_bytes())
+    cid(RECORD_PREFIX, &cbor::encode(value))
 }
 
 /// Returns the CID of a blob, the same as the real one.
@@ -64,20 +63,21 @@ fn cid(prefix: [u8; 4], bytes: &[u8]) -> String {
     format!("b{}", base32(&content))
 }
 
-fn canonical(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_by_key(|(name, _)| *name);
-            let fields: Map<_, _> = sorted
-                .into_iter()
-                .map(|(name, value)| (name.clone(), canonical(value)))
-                .collect();
-            Value::Object(fields)
+/// Returns the bytes that `base32` makes such a text of, if it does.
+pub(super) fn unbase32(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut pending: u32 = 0;
+    let mut bits = 0;
+    for letter in text.bytes() {
+        let digit = BASE32.iter().position(|other| *other == letter)?;
+        pending = (pending << 5 | u32::try_from(digit).ok()?) & 0xfff;
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(pending >> bits & 0xff).ok()?);
         }
-        Value::Array(items) => items.iter().map(canonical).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
+    Some(bytes)
 }
 
 fn base32(bytes: &[u8]) -> String {
@@ -124,6 +124,21 @@ mod tests {
         assert!(one.starts_with("bafyrei") && one.len() == 59, "{one}");
         assert_eq!(one, same);
         assert_ne!(one, other);
+    }
+
+    /// What a real server answered.
+    #[test]
+    fn the_hash_of_a_record_is_the_real_one() {
+        let post = json!({
+            "text": "hello one",
+            "$type": "app.bsky.feed.post",
+            "langs": ["en"],
+            "createdAt": "2026-01-02T03:04:05.000Z",
+        });
+        assert_eq!(
+            record(&post),
+            "bafyreich3pr2iv6xsazn3zwt6bkpryusfu2xdz3zndfun2vbocy3zdqtjm"
+        );
     }
 
     #[test]

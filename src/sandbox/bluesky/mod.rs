@@ -3,6 +3,7 @@
 //! Its repository takes client-chosen record keys: with `swapRecord: null` a `putRecord` creates or changes nothing.
 
 mod account;
+mod cbor;
 mod cid;
 mod record;
 mod repo;
