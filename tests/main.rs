@@ -13,6 +13,9 @@ mod config;
 #[cfg(test)]
 mod config_http;
 #[cfg(test)]
+#[cfg(unix)]
+mod contract;
+#[cfg(test)]
 mod engine;
 #[cfg(test)]
 #[cfg(unix)]

@@ -1,0 +1,3 @@
+//! The channels against what real servers answered.
+
+mod replay;
