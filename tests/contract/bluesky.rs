@@ -1,0 +1,223 @@
+//! A whole job against a real PDS, read back past the program.
+
+use serde_json::{Value, json};
+
+use super::blog::{Blog, hard_articles, one_article};
+use super::client::Call;
+use super::relay::{Order, Relay};
+use super::servers::{Pds, PdsAccount};
+
+const SECRET: &str = "BLUESKY_APP_PASSWORD";
+
+const LOGIN: &str = "com.atproto.server.createSession";
+
+const PUT: &str = "com.atproto.repo.putRecord";
+
+fn blog(url: &str, account: &PdsAccount) -> Blog {
+    let channel = format!(
+        "kind = \"bluesky\"\nhandle = \"{}\"\nservice = \"{url}\"\napp_password_env = \"{SECRET}\"\n",
+        account.handle
+    );
+    Blog::new(&channel, (SECRET, &account.app_password))
+}
+
+/// The account's records, by the article that their card shows.
+fn records(pds: &Pds, account: &PdsAccount) -> Vec<(String, Value)> {
+    let url = format!(
+        "{}/xrpc/com.atproto.repo.listRecords?repo={}&collection=app.bsky.feed.post&limit=100",
+        pds.url(),
+        account.did
+    );
+    let list = Call::get(url).send().json();
+    let mut records: Vec<(String, Value)> = list["records"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{list}"))
+        .iter()
+        .map(|record| {
+            let card = &record["value"]["embed"]["external"]["uri"];
+            (card.as_str().unwrap().to_owned(), record.clone())
+        })
+        .collect();
+    records.sort_by(|one, other| one.0.cmp(&other.0));
+    records
+}
+
+/// What each facet marks, with the mark: the server takes any offsets, so they are held against the text here.
+fn marks(record: &Value) -> Vec<String> {
+    let text = record["text"].as_str().unwrap();
+    let facets = record["facets"].as_array().cloned().unwrap_or_default();
+    let at = |facet: &Value, end: &str| {
+        let offset = facet["index"][end].as_u64().unwrap();
+        usize::try_from(offset).unwrap()
+    };
+    facets
+        .iter()
+        .map(|facet| {
+            let marked = text.get(at(facet, "byteStart")..at(facet, "byteEnd"));
+            let feature = &facet["features"][0];
+            let mark = feature["uri"].as_str().or(feature["tag"].as_str());
+            format!("{} = {}", marked.unwrap(), mark.unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn a_job_posts_each_article_once_and_whole() {
+    let Some(pds) = Pds::shared() else { return };
+    let account = pds.account("whole");
+    let relay = Relay::before(pds.url());
+    let blog = blog(&relay.url(), &account);
+    let ran = blog.run();
+    ran.assert_code(0);
+    assert_eq!(
+        ran.deliveries(),
+        "cjk there done response 1\n\
+         emoji there done response 1\n\
+         l there done response 1\n\
+         mentions there done response 1\n\
+         plain there done response 1\n"
+    );
+    let stored = records(pds, &account);
+    assert_eq!(stored.len(), hard_articles().len(), "{stored:#?}");
+    // What stands on the server is what the row says was sent, and its receipt names it.
+    for (card, record) in &stored {
+        let name = card.trim_end_matches('/').rsplit('/').next().unwrap();
+        assert_eq!(record["value"], blog.sent(name)["record"], "{name}");
+        let row = blog.row(name);
+        assert_eq!(
+            row["operations"]["publish"]["remote"]["id"], record["uri"],
+            "{row}"
+        );
+    }
+    let shown: Vec<String> = stored
+        .iter()
+        .map(|(_, record)| {
+            let value = &record["value"];
+            format!("{}\n  {}\n", value["langs"], marks(value).join("\n  "))
+        })
+        .collect();
+    insta::assert_snapshot!(shown.concat(), @r#"
+    ["ja"]
+      #静的サイト = 静的サイト
+      #日本語 = 日本語
+      https://blog.example/cjk/ = https://blog.example/cjk/
+    ["ar"]
+      #party = party
+      https://blog.example/emoji/ = https://blog.example/emoji/
+    ["en"]
+      #long = long
+      #reads = reads
+      https://blog.example/l/ = https://blog.example/l/
+    ["en"]
+      #cpp = cpp
+      https://blog.example/mentions/ = https://blog.example/mentions/
+    ["de"]
+      https://docs.example/a?b=1&c=ü#teil = https://docs.example/a?b=1&c=ü#teil
+      #Käse = Käse
+      #StaticSite = StaticSite
+      https://blog.example/plain/ = https://blog.example/plain/
+    "#);
+    let external = &stored[4].1["value"]["embed"]["external"];
+    assert_eq!(
+        external,
+        &json!({
+            "uri": "https://blog.example/plain/",
+            "title": "Ein Käse & zwei <Brote>: 50 % \"billiger\"",
+            "description": "Mehr unter https://docs.example/a?b=1&c=ü#teil.",
+        })
+    );
+
+    // Again: nothing is written.
+    assert_eq!(relay.count(PUT), 5);
+    let again = blog.run();
+    again.assert_code(0);
+    assert_eq!(again.summary(), "done 5");
+    assert_eq!(relay.count(PUT), 5);
+
+    // A new ledger knows of no post, and finds them all.
+    blog.throw_ledger_away();
+    let adopted = blog.run();
+    adopted.assert_code(0);
+    assert_eq!(
+        adopted.deliveries(),
+        "cjk there done adopted 0\n\
+         emoji there done adopted 0\n\
+         l there done adopted 0\n\
+         mentions there done adopted 0\n\
+         plain there done adopted 0\n"
+    );
+    assert_eq!(relay.count(PUT), 5);
+    assert_eq!(records(pds, &account), stored);
+}
+
+#[test]
+fn a_run_that_is_killed_before_it_hears_the_answer_leaves_one_post() {
+    let Some(pds) = Pds::shared() else { return };
+    let account = pds.account("killed");
+    let relay = Relay::before(pds.url());
+    let blog = blog(&relay.url(), &account);
+    blog.write_articles(&[one_article("killed")]);
+    relay.order(PUT, Order::Swallow);
+    let running = blog.start();
+    relay.until_done();
+    blog.kill(running);
+    assert_eq!(records(pds, &account).len(), 1, "it was posted");
+    assert_eq!(
+        blog.row("killed")["operations"]["publish"]["state"],
+        "in_flight"
+    );
+    let ran = blog.run();
+    ran.assert_code(0);
+    assert_eq!(ran.deliveries(), "killed there done read_back 1\n");
+    assert_eq!((relay.count(PUT), records(pds, &account).len()), (1, 1));
+}
+
+#[test]
+fn a_lost_answer_is_settled_in_the_same_run() {
+    let Some(pds) = Pds::shared() else { return };
+    let account = pds.account("lost");
+    let relay = Relay::before(pds.url());
+    let blog = blog(&relay.url(), &account);
+    blog.configure("interval = \"0s\"", "interval = \"0s\"\nlookups = [\"1s\"]");
+    blog.write_articles(&[one_article("lost")]);
+    relay.order(PUT, Order::Lose);
+    let ran = blog.run();
+    ran.assert_code(0);
+    assert_eq!(ran.deliveries(), "lost there done read_back 1\n");
+    assert_eq!((relay.count(PUT), records(pds, &account).len()), (1, 1));
+}
+
+#[test]
+fn a_wrong_password_is_the_channels_trouble_and_not_the_articles() {
+    let Some(pds) = Pds::shared() else { return };
+    let account = pds.account("passwords");
+    let relay = Relay::before(pds.url());
+    let mut blog = blog(&relay.url(), &account);
+    blog.write_articles(&[one_article("refused")]);
+    blog.take_secret("wrong-pass-word-here");
+    let ran = blog.run();
+    ran.assert_code(5);
+    insta::assert_snapshot!(ran.problems().join("\n"), @r#"there refuses the credentials: HTTP 401: {"error":"AuthenticationRequired","message":"Invalid identifier or password"}"#);
+    assert_eq!(relay.count(PUT), 0);
+    blog.take_secret(&account.app_password);
+    let ran = blog.run();
+    ran.assert_code(0);
+    assert_eq!(ran.deliveries(), "refused there done response 1\n");
+}
+
+/// A token that the server does not take costs a login, not the post.
+#[test]
+fn a_token_that_is_no_longer_taken_is_replaced() {
+    let Some(pds) = Pds::shared() else { return };
+    let account = pds.account("tokens");
+    let relay = Relay::before(pds.url());
+    let blog = blog(&relay.url(), &account);
+    blog.configure("interval = \"0s\"", "interval = \"0s\"\nprecheck = false");
+    blog.write_articles(&[one_article("expired")]);
+    relay.order(LOGIN, Order::Token(account.expired_token.clone()));
+    let ran = blog.run();
+    ran.assert_code(0);
+    assert_eq!(ran.deliveries(), "expired there done response 2\n");
+    assert_eq!(relay.count(LOGIN), 2);
+    assert_eq!((relay.count(PUT), records(pds, &account).len()), (2, 1));
+}

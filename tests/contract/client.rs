@@ -1,0 +1,87 @@
+//! A plain HTTP client, for looking at a server past the program.
+
+use serde_json::Value;
+use ureq::Agent;
+
+/// One request.
+#[derive(Clone, Debug)]
+pub(in crate::contract) struct Call {
+    pub(in crate::contract) method: &'static str,
+    pub(in crate::contract) url: String,
+    pub(in crate::contract) headers: Vec<(&'static str, String)>,
+    pub(in crate::contract) body: Option<Value>,
+}
+
+/// What came back.
+#[derive(Clone, Debug)]
+pub(in crate::contract) struct Answer {
+    pub(in crate::contract) status: u16,
+    pub(in crate::contract) text: String,
+}
+
+impl Call {
+    pub(in crate::contract) fn get(url: impl Into<String>) -> Self {
+        Self {
+            method: "GET",
+            url: url.into(),
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    pub(in crate::contract) fn post(url: impl Into<String>, body: Value) -> Self {
+        Self {
+            method: "POST",
+            body: Some(body),
+            ..Self::get(url)
+        }
+    }
+
+    pub(in crate::contract) fn header(
+        mut self,
+        name: &'static str,
+        value: impl Into<String>,
+    ) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    pub(in crate::contract) fn bearer(self, token: &str) -> Self {
+        self.header("Authorization", format!("Bearer {token}"))
+    }
+
+    /// Sends it, and reads whatever is answered.
+    pub(in crate::contract) fn send(&self) -> Answer {
+        let agent: Agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .into();
+        let mut request = ureq::http::Request::builder()
+            .method(self.method)
+            .uri(&self.url);
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let response = match &self.body {
+            Some(body) => agent.run(
+                request
+                    .header("Content-Type", "application/json")
+                    .body(body.to_string())
+                    .unwrap(),
+            ),
+            None => agent.run(request.body(()).unwrap()),
+        };
+        let mut response = response.unwrap();
+        Answer {
+            status: response.status().as_u16(),
+            text: response.body_mut().read_to_string().unwrap(),
+        }
+    }
+}
+
+impl Answer {
+    /// The body as JSON; null where it is none.
+    pub(in crate::contract) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or(Value::Null)
+    }
+}
