@@ -6,6 +6,8 @@ mod action;
 #[cfg(test)]
 mod channel;
 #[cfg(test)]
+mod channels_doc;
+#[cfg(test)]
 #[cfg(unix)]
 mod cli;
 #[cfg(test)]
