@@ -62,6 +62,10 @@ pub enum Command {
     /// Reads what each account has posted and records every post that links to an article as that article's
     /// announcement there. Sends nothing. Needs the secrets.
     Adopt(AdoptArgs),
+    /// Check credentials, clocks, limits, push rights, and everything else that a run needs
+    ///
+    /// It asks the services and the remote, and sends nothing that shows.
+    Doctor(DoctorArgs),
     /// Let a delivery be sent for the first time, or let all new articles through a flood guard
     Approve(ApproveArgs),
     /// Say whether a held delivery is posted
@@ -97,6 +101,7 @@ impl Command {
             | Self::Status(_)
             | Self::Baseline(_)
             | Self::Adopt(_)
+            | Self::Doctor(_)
             | Self::Approve(_)
             | Self::Resolve(_)
             | Self::Retry(_)
@@ -120,6 +125,7 @@ impl Command {
             Self::Audit(_) => "audit",
             Self::Baseline(_) => "baseline",
             Self::Adopt(_) => "adopt",
+            Self::Doctor(_) => "doctor",
             Self::Approve(_) => "approve",
             Self::Resolve(_) => "resolve",
             Self::Retry(_) => "retry",
@@ -144,6 +150,7 @@ impl Command {
             Self::Audit(arguments) => &arguments.output,
             Self::Baseline(arguments) => &arguments.output,
             Self::Adopt(arguments) => &arguments.output,
+            Self::Doctor(arguments) => &arguments.output,
             Self::Approve(_)
             | Self::Resolve(_)
             | Self::Retry(_)
@@ -170,6 +177,7 @@ impl Command {
             Self::Audit(arguments) => &mut arguments.output,
             Self::Baseline(arguments) => &mut arguments.output,
             Self::Adopt(arguments) => &mut arguments.output,
+            Self::Doctor(arguments) => &mut arguments.output,
             Self::Approve(_)
             | Self::Resolve(_)
             | Self::Retry(_)
@@ -356,6 +364,14 @@ pub struct BaselineArgs {
     /// Why.
     #[command(flatten)]
     pub reason: WhyArgs,
+    /// What to show and how.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What `doctor` takes.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
     /// What to show and how.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -6,6 +6,7 @@ mod alarms;
 mod audit;
 mod clones;
 mod declared;
+mod doctor;
 mod floods;
 mod freed;
 mod homes;

@@ -94,6 +94,10 @@ impl<C: Channel> Channel for Checked<C> {
         self.inner.reached()
     }
 
+    fn missing_rights(&mut self) -> Option<Vec<String>> {
+        self.inner.missing_rights()
+    }
+
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {
         match self.inner.publish(claims) {
             Outcome::Accepted { remote, evidence } => match self.receipt(remote) {

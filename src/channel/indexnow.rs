@@ -37,13 +37,7 @@ impl IndexNow {
         key: &str,
         key_location: Option<&Url>,
     ) -> Self {
-        let key_location = key_location.cloned().unwrap_or_else(|| {
-            let mut location = site.clone();
-            location.set_path(&format!("/{key}.txt"));
-            location.set_query(None);
-            location.set_fragment(None);
-            location
-        });
+        let key_location = key_file(site, key, key_location);
         Self {
             http,
             endpoint,
@@ -71,6 +65,17 @@ impl IndexNow {
             _ => Outcome::InDoubt { reason },
         }
     }
+}
+
+/// Returns where the file with the key is: at the site's top unless told otherwise.
+pub(crate) fn key_file(site: &Url, key: &str, key_location: Option<&Url>) -> Url {
+    key_location.cloned().unwrap_or_else(|| {
+        let mut location = site.clone();
+        location.set_path(&format!("/{key}.txt"));
+        location.set_query(None);
+        location.set_fragment(None);
+        location
+    })
 }
 
 impl Channel for IndexNow {

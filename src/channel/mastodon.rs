@@ -38,6 +38,9 @@ const PAGES_MAX: usize = 10;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
+/// What logging in, reading back, and posting take.
+const SCOPES_NEEDED: [&str; 3] = ["read:accounts", "read:statuses", "write:statuses"];
+
 /// Pleroma says so when it answers from memory.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 
@@ -294,6 +297,20 @@ impl Channel for Mastodon {
         self.reached
     }
 
+    fn missing_rights(&mut self) -> Option<Vec<String>> {
+        self.http.begin();
+        // Since Mastodon 4.3; others have no such address, or leave the scopes out.
+        let answer = self.get("/api/v1/apps/verify_credentials", &[]).ok()?;
+        let application = answer.json().filter(|_| answer.status == 200)?;
+        let scopes: Vec<&str> = application
+            .get("scopes")?
+            .as_array()?
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        Some(missing_scopes(&scopes))
+    }
+
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {
         self.http.begin();
         let fence = Fence::of(claims, self.http.clock());
@@ -415,6 +432,15 @@ impl Id {
     }
 }
 
+/// A right is given by its own name, or by the first word of it for all of its kind.
+fn missing_scopes(scopes: &[&str]) -> Vec<String> {
+    let missing = SCOPES_NEEDED.into_iter().filter(|needed| {
+        let kind = needed.split(':').next().unwrap_or(needed);
+        !scopes.contains(needed) && !scopes.contains(&kind)
+    });
+    missing.map(str::to_owned).collect()
+}
+
 fn accepted(answer: &Answer) -> Option<Outcome> {
     let status = Status::deserialize(answer.json()?).ok()?;
     let is_replay = answer.header(IDEMPOTENT_REPLAYED) == Some("true");
@@ -441,4 +467,22 @@ fn next_max_id(answer: &Answer) -> Option<String> {
     url.query_pairs()
         .find(|(name, _)| name == "max_id")
         .map(|(_, id)| id.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_is_had_by_its_own_name_or_its_kinds() {
+        assert_eq!(missing_scopes(&["read", "write"]), [""; 0]);
+        assert_eq!(
+            missing_scopes(&["profile", "read:statuses", "read:accounts", "write:media"]),
+            ["write:statuses"]
+        );
+        assert_eq!(
+            missing_scopes(&["write"]),
+            ["read:accounts", "read:statuses"]
+        );
+    }
 }

@@ -10,7 +10,7 @@ mod common;
 mod declared;
 mod devto;
 pub mod http;
-mod indexnow;
+pub(crate) mod indexnow;
 mod mastodon;
 mod matching;
 mod redact;
@@ -31,6 +31,11 @@ pub trait Channel: Send {
     /// Whether the last [`Channel::recent`] reached back to its `since`; if not, it ends with the oldest post listed.
     fn reached(&self) -> bool {
         true
+    }
+
+    /// Returns what the credentials may not do and would have to, where the service tells; none: it does not tell.
+    fn missing_rights(&mut self) -> Option<Vec<String>> {
+        None
     }
 
     /// Sends one request that carries all `claims` (one, except where the service takes batches).

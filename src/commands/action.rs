@@ -116,6 +116,7 @@ fn refuse_strange(cli: &Cli) -> Result<(), Failure> {
         | Command::Audit(_)
         | Command::Baseline(_)
         | Command::Adopt(_)
+        | Command::Doctor(_)
         | Command::Approve(_)
         | Command::Resolve(_)
         | Command::Retry(_)
@@ -180,6 +181,7 @@ const fn fail_on_of(command: &mut Command) -> Option<&mut Option<Codes>> {
         | Command::Status(_)
         | Command::Baseline(_)
         | Command::Adopt(_)
+        | Command::Doctor(_)
         | Command::Approve(_)
         | Command::Resolve(_)
         | Command::Retry(_)
@@ -211,9 +213,11 @@ fn on_pull_request(command: Command, notices: &mut Vec<Notice>) -> Result<Comman
                 channels: output.channels,
             }))
         }
-        Command::Plan(_) | Command::Status(_) | Command::Audit(_) | Command::Rehearse(_) => {
-            Ok(command)
-        }
+        Command::Plan(_)
+        | Command::Status(_)
+        | Command::Audit(_)
+        | Command::Doctor(_)
+        | Command::Rehearse(_) => Ok(command),
         Command::Baseline(_)
         | Command::Adopt(_)
         | Command::Approve(_)

@@ -9,6 +9,7 @@ mod commit;
 mod completions;
 mod decisions;
 mod digests;
+mod doctor;
 mod example;
 mod forgotten;
 mod ledger;
@@ -122,6 +123,7 @@ fn dispatch(cli: Cli, environment: &Environment, terminal: &mut Terminal) -> Res
             baseline::baseline(&place, &arguments, environment, terminal)
         }
         Command::Adopt(arguments) => adopt::adopt(&place, &arguments, environment, terminal),
+        Command::Doctor(arguments) => doctor::doctor(&place, &arguments, environment, terminal),
         Command::Approve(arguments) => {
             decisions::approve(&place, &arguments, environment, terminal)
         }

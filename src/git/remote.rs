@@ -151,6 +151,25 @@ impl<'a> Remote<'a> {
         moves: &[RefMove<'_>],
         deadline: Duration,
     ) -> Result<Finished, ProcessError> {
+        self.push_with(&[], moves, deadline)
+    }
+
+    /// Asks whether a push would go through, as far as that shows before anything is sent: the same push, without moving
+    /// anything.
+    pub fn push_dry(
+        &self,
+        moves: &[RefMove<'_>],
+        deadline: Duration,
+    ) -> Result<Finished, ProcessError> {
+        self.push_with(&["--dry-run"], moves, deadline)
+    }
+
+    fn push_with(
+        &self,
+        more: &[&str],
+        moves: &[RefMove<'_>],
+        deadline: Duration,
+    ) -> Result<Finished, ProcessError> {
         let leases: Vec<String> = moves.iter().map(RefMove::lease).collect();
         let specs: Vec<String> = moves.iter().map(RefMove::spec).collect();
         let mut arguments = vec![
@@ -161,6 +180,7 @@ impl<'a> Remote<'a> {
             "--no-follow-tags",
             "--recurse-submodules=no",
         ];
+        arguments.extend(more);
         arguments.extend(leases.iter().map(String::as_str));
         arguments.push(self.name);
         arguments.extend(specs.iter().map(String::as_str));

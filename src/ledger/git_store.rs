@@ -9,6 +9,7 @@
 mod build;
 mod export;
 mod open;
+pub mod probe;
 mod publish;
 mod read;
 

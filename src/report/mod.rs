@@ -5,6 +5,7 @@
 pub mod adoption;
 pub mod audit;
 pub mod digest;
+pub mod doctor;
 pub mod github;
 pub mod human;
 pub mod json;

@@ -237,7 +237,7 @@ impl GitStore {
         }
     }
 
-    fn hint(&self, cause: Cause) -> String {
+    pub(super) fn hint(&self, cause: Cause) -> String {
         let (branch, remote) = (&self.branch, &self.options.config.remote);
         let own = self.options.config.branch.is_some();
         match cause {
