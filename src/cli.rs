@@ -36,6 +36,10 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a configuration and a workflow to begin with
+    ///
+    /// For the generator that it finds: Jekyll, Hugo, Zola, Astro, or Eleventy. What is there already is left as it is.
+    Init(InitArgs),
     /// Show what would be sent, and for every other delivery why not
     ///
     /// Sends nothing, writes nothing, and needs no secrets. It reads the ledger as it was last fetched.
@@ -101,6 +105,7 @@ impl Command {
             | Self::Status(_)
             | Self::Baseline(_)
             | Self::Adopt(_)
+            | Self::Init(_)
             | Self::Doctor(_)
             | Self::Approve(_)
             | Self::Resolve(_)
@@ -125,6 +130,7 @@ impl Command {
             Self::Audit(_) => "audit",
             Self::Baseline(_) => "baseline",
             Self::Adopt(_) => "adopt",
+            Self::Init(_) => "init",
             Self::Doctor(_) => "doctor",
             Self::Approve(_) => "approve",
             Self::Resolve(_) => "resolve",
@@ -144,6 +150,7 @@ impl Command {
     pub fn prints_json(&self) -> bool {
         let output = match self {
             Self::Plan(arguments) => return arguments.format != PlanFormat::Text,
+            Self::Init(arguments) => return arguments.format == Format::Json,
             Self::Status(arguments) => &arguments.output,
             Self::Run(arguments) => &arguments.output,
             Self::Rehearse(arguments) => &arguments.output,
@@ -178,7 +185,8 @@ impl Command {
             Self::Baseline(arguments) => &mut arguments.output,
             Self::Adopt(arguments) => &mut arguments.output,
             Self::Doctor(arguments) => &mut arguments.output,
-            Self::Approve(_)
+            Self::Init(_)
+            | Self::Approve(_)
             | Self::Resolve(_)
             | Self::Retry(_)
             | Self::Again(_)
@@ -367,6 +375,14 @@ pub struct BaselineArgs {
     /// What to show and how.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What `init` takes.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// What `doctor` takes.

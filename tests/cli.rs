@@ -10,6 +10,7 @@ mod doctor;
 mod floods;
 mod freed;
 mod homes;
+mod init;
 mod job;
 mod killed;
 mod ledger;

@@ -253,7 +253,7 @@ fn a_file_that_is_not_there_is_a_problem_with_a_hint() {
     let error = Config::load(Path::new("tests/data/config/missing.toml")).unwrap_err();
     insta::assert_snapshot!(error, @r"
     tests/data/config/missing.toml: there is no such file
-      hint: write one (docs/configuration.md says how), or name it with `--config FILE`
+      hint: `sayonce init` writes one to begin with; or name it with `--config FILE`
     ");
     let config = Config::load(Path::new("tests/data/config/complete.toml")).unwrap();
     assert_eq!(config.channels.len(), 4);

@@ -106,7 +106,7 @@ fn refuse_strange(cli: &Cli) -> Result<(), Failure> {
                 "`action` reads this input, and can't be in it",
             ));
         }
-        Command::Completions(_) | Command::Man(_) => {
+        Command::Init(_) | Command::Completions(_) | Command::Man(_) => {
             return Err(bad("command", "this command is for people's own machines"));
         }
         Command::Rehearse(arguments) => [cli.config.as_deref(), arguments.keep.as_deref()],
@@ -181,6 +181,7 @@ const fn fail_on_of(command: &mut Command) -> Option<&mut Option<Codes>> {
         | Command::Status(_)
         | Command::Baseline(_)
         | Command::Adopt(_)
+        | Command::Init(_)
         | Command::Doctor(_)
         | Command::Approve(_)
         | Command::Resolve(_)
@@ -220,6 +221,7 @@ fn on_pull_request(command: Command, notices: &mut Vec<Notice>) -> Result<Comman
         | Command::Rehearse(_) => Ok(command),
         Command::Baseline(_)
         | Command::Adopt(_)
+        | Command::Init(_)
         | Command::Approve(_)
         | Command::Resolve(_)
         | Command::Retry(_)

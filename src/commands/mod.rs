@@ -12,6 +12,7 @@ mod digests;
 mod doctor;
 mod example;
 mod forgotten;
+mod init;
 mod ledger;
 mod man;
 mod plan;
@@ -112,6 +113,7 @@ fn place_of(cli: &Cli) -> world::Place {
 fn dispatch(cli: Cli, environment: &Environment, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let place = place_of(&cli);
     match cli.command {
+        Command::Init(arguments) => init::init(&place, &arguments, terminal),
         Command::Plan(arguments) => plan::plan(&place, &arguments, environment, terminal),
         Command::Status(arguments) => plan::status(&place, &arguments, environment, terminal),
         Command::Run(arguments) => run::run(&place, &arguments, environment, terminal),

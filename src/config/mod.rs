@@ -71,7 +71,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
     let (message, hint) = if error.kind() == std::io::ErrorKind::NotFound {
         (
             "there is no such file".to_owned(),
-            "write one (docs/configuration.md says how), or name it with `--config FILE`",
+            "`sayonce init` writes one to begin with; or name it with `--config FILE`",
         )
     } else {
         (

@@ -83,7 +83,7 @@ fn a_missing_configuration_and_a_missing_repository_are_told_apart() {
     ran.assert_code(2);
     insta::assert_snapshot!(told(&site, &ran), @r"
     error: other.toml: there is no such file
-      hint: write one (docs/configuration.md says how), or name it with `--config FILE`
+      hint: `sayonce init` writes one to begin with; or name it with `--config FILE`
     ");
     let nowhere = site.path("nowhere");
     std::fs::create_dir(&nowhere).unwrap();

@@ -65,8 +65,8 @@ fn in_a_bare_repository_nothing_is_found_and_nothing_is_sent() {
     ran.assert_code(2);
     assert_eq!(
         said(&site, &ran),
-        "error: ROOT/remote.git/sayonce.toml: there is no such file\n  hint: write one (docs/configuration.md says \
-         how), or name it with `--config FILE`\n"
+        "error: ROOT/remote.git/sayonce.toml: there is no such file\n  hint: `sayonce init` writes one to begin \
+         with; or name it with `--config FILE`\n"
     );
     let ran = site
         .program(&["--repo", "../remote.git", "--config", "sayonce.toml", "run"])
