@@ -424,6 +424,40 @@ fn a_channel_under_a_new_name_keeps_its_rows() {
 }
 
 #[test]
+fn a_run_under_way_stops_where_its_channel_gets_another_name() {
+    let site = aside()
+        .articles(3)
+        .every_channel("interval = \"4s\"")
+        .start();
+    let mut run = site.start(&["run", "--format", "json"]);
+    run.until_it_says("article-1 on mastodon: posted");
+    let configuration = site.configuration();
+    let renamed = configuration.replace("[channels.mastodon]", "[channels.fediverse]");
+    site.write("renamed.toml", &renamed);
+    let rename = || {
+        site.sayonce(&[
+            "--config",
+            "renamed.toml",
+            "adopt",
+            "--rename",
+            "mastodon",
+            "fediverse",
+        ])
+    };
+    // As long as the first result is not on the remote, its row does not move.
+    let moved = (0..20).find(|_| rename().code() == Some(0));
+    assert!(moved.is_some());
+    let ran = run.end();
+    assert_ne!(ran.code(), Some(0), "{ran:?}");
+    assert!(rows(&site).starts_with("article-1 fediverse done"));
+    let posts = site.writes();
+    site.sayonce(&["--config", "renamed.toml", "run"])
+        .assert_code(0);
+    site.assert_exactly_once();
+    assert_eq!(posts, "mastodon 1");
+}
+
+#[test]
 fn what_may_be_under_way_does_not_move() {
     let site = aside()
         .articles(1)

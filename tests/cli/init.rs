@@ -5,6 +5,8 @@ use std::path::Path;
 use super::program::{Program, Ran};
 use super::site::feed;
 
+const ARTICLE: &str = "---\ntitle: Article 1\n---\n\nText.\n";
+
 /// A site in a repository of its own.
 struct Tree {
     root: tempfile::TempDir,
@@ -88,9 +90,9 @@ fn check(files: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn each_generator_is_found_by_its_files() {
+fn generators_with_a_data_file_are_found_by_it() {
     let article = feed(&[1]);
-    let post = "---\ntitle: Article 1\n---\n\nText.\n";
+    let post = ARTICLE;
     let jekyll = check(&[
         (
             "_config.yml",
@@ -158,6 +160,12 @@ fn each_generator_is_found_by_its_files() {
     branch = "sayonce-ledger"
     "article-1" "search", "article-1" "bluesky", "article-1" "mastodon", "article-1" "devto"
     "#);
+}
+
+#[test]
+fn generators_with_a_program_for_a_configuration_are_found_by_it() {
+    let article = feed(&[1]);
+    let post = ARTICLE;
     let astro = check(&[
         (
             "astro.config.mjs",
