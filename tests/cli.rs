@@ -21,6 +21,7 @@ mod moved;
 mod options;
 mod packages;
 mod people;
+mod pictures;
 pub(crate) mod program;
 mod rehearsal;
 mod rewound;

@@ -115,8 +115,21 @@ fn arrows_point_down_only() {
         &["crate::config", "crate::ledger", "crate::source"],
     );
     for core in [
-        "action", "backoff", "claiming", "core", "desk", "ending", "entropy", "liveness",
-        "matching", "outbox", "posting", "saving", "settling", "setup",
+        "action",
+        "backoff",
+        "claiming",
+        "core",
+        "desk",
+        "ending",
+        "entropy",
+        "liveness",
+        "matching",
+        "outbox",
+        "posting",
+        "preparing",
+        "saving",
+        "settling",
+        "setup",
     ] {
         let file = format!("src/engine/{core}.rs");
         check(&file, &outside);

@@ -6,6 +6,8 @@
 //!
 //! Everything goes to the account's own server (PDS): it reads what it wrote; the AppView may lag.
 
+mod found;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,8 +18,10 @@ use super::Channel;
 use super::answer::Answer;
 use super::common::{Closed, below, cannot_tell, check_account, refused, single_claim, trouble_of};
 use super::http::{Fence, Http, Request, is_loopback};
+use super::pictures::Pictures;
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::Account;
+use crate::model::media::{Picture, Prepared, Wants};
 use crate::model::outcome::{
     Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, Session,
     Trouble, Wait,
@@ -48,6 +52,7 @@ pub(crate) struct Bluesky {
     identifier: String,
     password: Secret,
     login: Option<Login>,
+    pictures: Pictures,
     /// The last list that was asked for was read as far back as it was asked for.
     reached: bool,
 }
@@ -73,6 +78,7 @@ impl Bluesky {
             identifier,
             password,
             login: None,
+            pictures: Pictures::new(found::THUMB_BYTES_MAX),
             reached: false,
         }
     }
@@ -190,6 +196,12 @@ impl Bluesky {
             | (400, Some("AccountTakedown" | "AccountDeactivated" | "AuthMissing")) => {
                 refused(Refusal::Credentials, reason)
             }
+            (400, Some("InvalidRequest" | "BlobNotFound"))
+                if Picture::of(&claim.post).is_some() =>
+            {
+                // The server may be stricter about pictures than its lexicon.
+                refused(Refusal::Picture, reason)
+            }
             (400, Some("InvalidRequest" | "BlobNotFound")) | (413, Some("PayloadTooLarge")) => {
                 refused(Refusal::Permanent, reason)
             }
@@ -290,6 +302,10 @@ impl Channel for Bluesky {
         if let Err(outcome) = check_account(claim, &login.did) {
             return outcome;
         }
+        let picture = Picture::of(&claim.post);
+        let trouble = picture
+            .as_ref()
+            .and_then(|picture| self.upload(picture, &login, fence.clone()).err());
         let body = json!({
             "repo": login.did,
             "collection": COLLECTION,
@@ -299,10 +315,32 @@ impl Channel for Bluesky {
         });
         let url = xrpc(&login.server, "com.atproto.repo.putRecord");
         let request = Request::write(url, &body, fence).header(AUTHORIZATION, bearer(&login.token));
-        match self.http.send(&request).of_write() {
+        let outcome = match self.http.send(&request).of_write() {
             Ok(answer) => self.outcome(claim, key, &login, &answer),
             Err(outcome) => outcome,
+        };
+        match (outcome, picture, trouble) {
+            (outcome @ Outcome::Accepted { .. }, Some(picture), _) => {
+                self.pictures.forget(&picture);
+                outcome
+            }
+            (
+                Outcome::Refused {
+                    refusal: Refusal::Picture,
+                    reason,
+                },
+                _,
+                Some(trouble),
+            ) => refused(
+                Refusal::Picture,
+                format!("{reason} (its upload: {trouble})"),
+            ),
+            (outcome, _, _) => outcome,
         }
+    }
+
+    fn prepare(&mut self, wants: &Wants, picture: Option<Result<Vec<u8>, String>>) -> Prepared {
+        self.find(wants, picture)
     }
 
     fn lookup(&mut self, claim: &Claim) -> Lookup {

@@ -7,6 +7,7 @@ use super::Channel;
 use super::common::{Closed, cannot_tell};
 use super::redact::Scrubber;
 use crate::model::claim::{Claim, PushedClaim};
+use crate::model::media::{Prepared, Wants};
 use crate::model::outcome::{Listing, Lookup, Opening, Outcome, Remote, Trouble};
 use crate::model::time::Timestamp;
 
@@ -96,6 +97,17 @@ impl<C: Channel> Channel for Checked<C> {
 
     fn missing_rights(&mut self) -> Option<Vec<String>> {
         self.inner.missing_rights()
+    }
+
+    fn prepare(&mut self, wants: &Wants, picture: Option<Result<Vec<u8>, String>>) -> Prepared {
+        let mut found = self.inner.prepare(wants, picture);
+        found.mentions.retain(|_name, id| self.scrubber.passes(id));
+        found.notes = found
+            .notes
+            .into_iter()
+            .map(|note| self.reason(note))
+            .collect();
+        found
     }
 
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {

@@ -6,6 +6,7 @@
 //! Start reading at `Http::send`; `phase` says how it is known what left.
 
 mod phase;
+mod public;
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use url::{Host, Url};
 
 pub(crate) use self::phase::Fence;
 use self::phase::{Phase, PhaseConnector, SharedProgress};
+use self::public::PublicResolver;
 use super::answer::{Answer, Reply};
 use super::redact::Scrubber;
 use crate::clock::Clock;
@@ -37,6 +39,12 @@ const SOURCE_SIZE_MAX: u64 = 50 * 1000 * 1000;
 
 /// Longest time for reading a source from a URL, every redirect included.
 const SOURCE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Longest time for reading a picture from a URL, every redirect included: it holds up its post.
+const PICTURE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Largest picture that is read from a URL.
+const PICTURE_SIZE_MAX: u64 = 20 * 1000 * 1000;
 
 /// Most redirects from a source's URL: a move of host, of scheme and of path, and some room.
 const SOURCE_REDIRECTS_MAX: usize = 5;
@@ -88,7 +96,7 @@ impl Http {
     {
         let progress = SharedProgress::default();
         Self {
-            agent: agent(wire, &progress, &clock),
+            agent: agent(wire, Proxy::try_from_env(), &progress, &clock),
             progress,
             deadline: clock.elapsed() + timeout,
             clock,
@@ -146,6 +154,16 @@ impl Http {
             }
             Err(error) => self.failure(&request.url, &error),
         }
+    }
+
+    /// Sends one request that may take no more than `limit` of the call's time.
+    pub(crate) fn send_within(&mut self, request: &Request, limit: Duration) -> Reply {
+        let (timeout, deadline) = (self.timeout, self.deadline);
+        self.timeout = timeout.min(limit);
+        self.deadline = deadline.min(self.clock.elapsed() + limit);
+        let reply = self.send(request);
+        (self.timeout, self.deadline) = (timeout, deadline);
+        reply
     }
 
     /// Says in one line what was answered.
@@ -286,6 +304,16 @@ impl Request {
         request
     }
 
+    /// Posts bytes that are nobody's to see before something names them: not past the fence either.
+    pub(crate) fn write_bytes(url: Url, bytes: Vec<u8>, fence: Fence) -> Self {
+        Self {
+            method: Method::POST,
+            body: Some(bytes),
+            fence: Some(fence),
+            ..Self::get(url)
+        }
+    }
+
     /// Sets a header, in place of one that is set by default.
     #[must_use]
     pub(crate) fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
@@ -300,14 +328,38 @@ impl Request {
 pub struct HttpFetch {
     agent: Agent,
     clock: Arc<dyn Clock>,
+    timeout: Duration,
+    size_max: u64,
 }
 
 impl HttpFetch {
     /// Makes a reader.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
-            agent: agent(Wire::network(), &SharedProgress::default(), &clock),
+            agent: agent(
+                Wire::network(),
+                Proxy::try_from_env(),
+                &SharedProgress::default(),
+                &clock,
+            ),
             clock,
+            timeout: SOURCE_TIMEOUT,
+            size_max: SOURCE_SIZE_MAX,
+        }
+    }
+
+    /// Makes a reader of pictures, whose addresses anybody may have written into a page: it is quick, and connects to
+    /// public addresses only, never by way of a proxy.
+    pub fn of_pictures(clock: Arc<dyn Clock>) -> Self {
+        let wire = Wire {
+            connector: DefaultConnector::default(),
+            resolver: PublicResolver::default(),
+        };
+        Self {
+            agent: agent(wire, None, &SharedProgress::default(), &clock),
+            clock,
+            timeout: PICTURE_TIMEOUT,
+            size_max: PICTURE_SIZE_MAX,
         }
     }
 
@@ -316,7 +368,7 @@ impl HttpFetch {
     /// Plain `http` is for this machine only, and nothing on the net may redirect to it.
     pub fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {
         let mut url = Url::parse(url).map_err(|error| format!("`{url}` is not a URL: {error}"))?;
-        let deadline = self.clock.elapsed() + SOURCE_TIMEOUT;
+        let deadline = self.clock.elapsed() + self.timeout;
         for _redirect in 0..=SOURCE_REDIRECTS_MAX {
             check_scheme(&url)?;
             let time_left = deadline.saturating_sub(self.clock.elapsed());
@@ -328,7 +380,7 @@ impl HttpFetch {
                 .map_err(|error| format!("{url}: {error}"))?;
             let status = response.status();
             if status.as_u16() == 200 {
-                return read_body(response.into_body(), SOURCE_SIZE_MAX)
+                return read_body(response.into_body(), self.size_max)
                     .map_err(|cut| format!("{url}: {}", cut.cause));
             }
             let next = response
@@ -374,7 +426,12 @@ fn check_scheme(url: &Url) -> Result<(), String> {
     ))
 }
 
-fn agent<C, R>(wire: Wire<C, R>, progress: &SharedProgress, clock: &Arc<dyn Clock>) -> Agent
+fn agent<C, R>(
+    wire: Wire<C, R>,
+    proxy: Option<Proxy>,
+    progress: &SharedProgress,
+    clock: &Arc<dyn Clock>,
+) -> Agent
 where
     C: Connector<Out = Box<dyn Transport>>,
     R: Resolver,
@@ -390,7 +447,7 @@ where
         .max_idle_connections(0)
         .max_idle_connections_per_host(0)
         .no_delay(true)
-        .proxy(Proxy::try_from_env())
+        .proxy(proxy)
         .build();
     let connector = PhaseConnector::new(wire.connector, progress.clone(), Arc::clone(clock));
     Agent::with_parts(config, connector, wire.resolver)

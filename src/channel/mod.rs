@@ -13,10 +13,12 @@ pub mod http;
 pub(crate) mod indexnow;
 mod mastodon;
 mod matching;
+mod pictures;
 mod redact;
 pub mod registry;
 
 use crate::model::claim::{Claim, PushedClaim};
+use crate::model::media::{Prepared, Wants};
 use crate::model::outcome::{Listing, Lookup, Opening, Outcome};
 use crate::model::time::Timestamp;
 
@@ -36,6 +38,12 @@ pub trait Channel: Send {
     /// Returns what the credentials may not do and would have to, where the service tells; none: it does not tell.
     fn missing_rights(&mut self) -> Option<Vec<String>> {
         None
+    }
+
+    /// Finds what a post needs before its claim. `picture` is what was read of the picture that it wants, or why it
+    /// could not be. Sends nothing that shows; what is missing is left out of the post.
+    fn prepare(&mut self, _wants: &Wants, _picture: Option<Result<Vec<u8>, String>>) -> Prepared {
+        Prepared::default()
     }
 
     /// Sends one request that carries all `claims` (one, except where the service takes batches).

@@ -91,6 +91,7 @@ where
             handle,
             service,
             app_password_env,
+            labels: _,
         } => {
             let password = secret(app_password_env)?;
             let scrubber = Scrubber::of(&password);

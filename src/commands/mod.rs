@@ -3,6 +3,7 @@
 mod accounts;
 mod action;
 mod adopt;
+mod album;
 mod audit;
 mod baseline;
 mod commit;

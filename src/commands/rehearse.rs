@@ -34,6 +34,7 @@ use crate::report::terminal::Terminal;
 use crate::report::{human, json, rehearsal};
 use crate::sandbox::{Sandbox, SandboxOptions, SandboxPost, StandIn};
 
+use super::album::Reach;
 use super::digests;
 use super::example;
 use super::run::{Job, tell_notices, tell_problems};
@@ -96,6 +97,7 @@ pub(super) fn rehearse(
         limits,
         journal,
         clock,
+        reach: Reach::PagesOnly,
     };
     let (ending, taken) = job.run(&environment, terminal)?;
     // What is stored late counts as well.

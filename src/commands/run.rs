@@ -27,6 +27,7 @@ use crate::report::digest::NextRun;
 use crate::report::terminal::Terminal;
 use crate::report::{human, json};
 
+use super::album::{Reach, Shelf};
 use super::digests;
 use super::schedule;
 use super::world::{Fetcher, Place, World, deadline, run_id, seed};
@@ -81,6 +82,7 @@ pub(super) fn run(
         limits,
         journal,
         clock,
+        reach: Reach::Network,
     };
     let (ending, taken) = job.run(environment, terminal)?;
     let text = match arguments.output.format {
@@ -111,6 +113,7 @@ pub(super) struct Job {
     pub(super) limits: Limits,
     pub(super) journal: Vec<Row>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) reach: Reach,
 }
 
 impl Job {
@@ -127,6 +130,7 @@ impl Job {
             limits,
             journal,
             clock,
+            reach,
         } = self;
         let mut unavailable = BTreeMap::new();
         let mut channels: BTreeMap<ChannelName, Box<dyn Channel>> = BTreeMap::new();
@@ -144,6 +148,7 @@ impl Job {
                 }
             }
         }
+        let album = Shelf::of(&world, reach, &clock);
         let setup = Setup {
             config: world.config,
             catalog: world.catalog,
@@ -164,6 +169,7 @@ impl Job {
             store: Box::new(store),
             channels,
             scout: Box::new(Fetcher::new(&clock)),
+            album: Arc::new(album),
         };
         Ok(drive(core, hands, &clock, line, &mut |notice| {
             terminal.tell(notice);

@@ -215,6 +215,8 @@ pub enum ServiceConfig {
         service: Url,
         /// Environment variable with the app password.
         app_password_env: String,
+        /// What every post warns of, in the service's own words.
+        labels: Vec<String>,
     },
     /// Mastodon and its relatives.
     Mastodon {

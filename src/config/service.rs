@@ -5,7 +5,7 @@ use url::Url;
 
 use super::document::{Findings, Section, Wrong};
 use super::site::{SiteRead, value_of};
-use super::values::{address, flag, number, server, text, variable, web_url, word};
+use super::values::{address, flag, number, server, text, variable, web_url, word, words};
 use super::{ServiceConfig, Visibility};
 use crate::model::channel::Kind;
 
@@ -26,6 +26,15 @@ const SECRET_KEYS: [&str; 11] = [
     "api_token",
     "secret",
     "key",
+];
+
+/// What an author may say of a post of their own.
+const LABELS: [&str; 5] = [
+    "!no-unauthenticated",
+    "porn",
+    "sexual",
+    "nudity",
+    "graphic-media",
 ];
 
 const VISIBILITIES: [(&str, Visibility); 4] = [
@@ -114,11 +123,13 @@ fn read_bluesky(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<Se
     );
     let service = section.read("service", findings, server);
     let app_password_env = section.read("app_password_env", findings, variable);
+    let labels = section.read("labels", findings, |value| words(value, &LABELS));
     Some(ServiceConfig::Bluesky {
         handle: value_of(handle)?,
         service: value_of(service).unwrap_or_else(|| known_url(BLUESKY_SERVICE)),
         app_password_env: value_of(app_password_env)
             .unwrap_or_else(|| "BLUESKY_APP_PASSWORD".to_owned()),
+        labels: value_of(labels).unwrap_or_default(),
     })
 }
 

@@ -99,6 +99,24 @@ pub(super) fn word<T: Copy>(value: &DeValue<'_>, words: &[(&'static str, T)]) ->
     ))
 }
 
+/// Reads a list of some of a few words, each once.
+pub(super) fn words(value: &DeValue<'_>, words: &[&'static str]) -> Result<Vec<String>, Wrong> {
+    let hint = format!("write a list of some of {}", words.join(", "));
+    let list = value
+        .as_array()
+        .ok_or_else(|| not_a(value, "a list", &hint))?;
+    let known: Vec<(&'static str, &'static str)> =
+        words.iter().map(|word| (*word, *word)).collect();
+    let mut read: Vec<String> = Vec::new();
+    for entry in list {
+        let label = word(entry.get_ref(), &known)?;
+        if !read.iter().any(|known| known == label) {
+            read.push(label.to_owned());
+        }
+    }
+    Ok(read)
+}
+
 /// Reads the name of a timezone.
 pub(super) fn timezone(value: &DeValue<'_>) -> Result<Tz, Wrong> {
     let text = text(value)?;

@@ -4,6 +4,7 @@ use crate::ledger::{Batch, CommitId, PushReport, Snapshot};
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::{ChannelName, Token};
 use crate::model::item::ItemId;
+use crate::model::media::{Prepared, Wants};
 use crate::model::notice::Notice;
 use crate::model::outcome::{Listing, Lookup, Opening, Outcome};
 use crate::model::row::{DeliveryId, Row};
@@ -54,6 +55,8 @@ pub enum Event {
         /// What it says.
         lookup: Lookup,
     },
+    /// What a post needs was looked for.
+    Prepared(DeliveryId, Prepared),
     /// A page was looked at: live, or why not.
     Checked(ItemId, Result<(), String>),
     /// A signal: start nothing new, save what is known, leave.
@@ -87,6 +90,8 @@ pub enum Action {
     Open(ChannelName),
     /// Read the account's recent posts, back to a moment.
     List(ChannelName, Timestamp),
+    /// Find what a post needs before its claim.
+    Prepare(DeliveryId, Wants),
     /// Send one request. The claims are on the remote.
     Send(ChannelName, Vec<PushedClaim>),
     /// Look for a claim's post.

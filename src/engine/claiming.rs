@@ -626,10 +626,13 @@ impl Core {
         let mut left = channel.traits().batch_max.min(allowed);
         for (id, again) in due {
             // One that can't be sent does not keep the others waiting.
-            if left > 0
-                && self.is_live(now, &id.item, again)
-                && self.claim_one(now, channel, id, again)
-            {
+            if left == 0 || !self.is_live(now, &id.item, again) {
+                continue;
+            }
+            if !self.is_prepared(channel, id, again) {
+                return;
+            }
+            if self.claim_one(now, channel, id, again) {
                 left -= 1;
             }
         }

@@ -135,6 +135,7 @@ impl Core {
                 began_at,
                 lookup,
             } => self.looked(now, &delivery, began_at, lookup),
+            Event::Prepared(delivery, prepared) => self.found(delivery, prepared),
             Event::Checked(item, result) => self.checked(now, item, result),
         }
         self.advance(now);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::exit::Exit;
 use crate::model::claim::PushedClaim;
 use crate::model::ids::Token;
+use crate::model::media::Prepared;
 use crate::model::outcome::Session;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
@@ -42,6 +43,8 @@ pub(super) struct Desk {
     /// The service asked for a pause that long, so that later runs should know.
     pub(super) asked_until: Option<Timestamp>,
     pub(super) doubts: u32,
+    /// What was found for posts before their claims.
+    pub(super) prepared: BTreeMap<DeliveryId, Prepared>,
     /// Deliveries that can't be sent as they are, with the reason.
     pub(super) unsendable: BTreeMap<DeliveryId, String>,
 }
@@ -73,6 +76,7 @@ impl Desk {
             late: 0,
             asked_until: None,
             doubts: 0,
+            prepared: BTreeMap::new(),
             unsendable: BTreeMap::new(),
         }
     }

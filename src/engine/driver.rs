@@ -78,6 +78,14 @@ pub struct Hands {
     pub channels: BTreeMap<ChannelName, Box<dyn Channel>>,
     /// Looks whether pages are online.
     pub scout: Box<dyn Scout>,
+    /// Reads pictures.
+    pub album: Arc<dyn Album>,
+}
+
+/// Where the pictures of articles come from.
+pub trait Album: Send + Sync {
+    /// Returns the picture at `url`, or says in plain words why it can't be had. Blocks for a few seconds at most.
+    fn picture(&self, url: &str) -> Result<Vec<u8>, String>;
 }
 
 impl std::fmt::Debug for Hands {
@@ -129,6 +137,7 @@ pub fn drive(
                 | Action::PushAgain(_)
                 | Action::Open(_)
                 | Action::List(..)
+                | Action::Prepare(..)
                 | Action::Send(..)
                 | Action::Look(..)
                 | Action::CheckLive(..) => crew.hand(action),

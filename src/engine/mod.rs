@@ -25,6 +25,7 @@ pub mod liveness;
 pub mod matching;
 mod outbox;
 mod posting;
+mod preparing;
 mod saving;
 mod settling;
 pub mod setup;

@@ -7,13 +7,14 @@ use crate::model::claim::Claim;
 use crate::model::delivery::{self, ClaimRecord, Record};
 use crate::model::ids::{ChannelName, IdempotencyKey, LogicalAction, Token};
 use crate::model::item::Item;
+use crate::model::media::Picture;
 use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
 use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 use crate::plan::decide::Again;
-use crate::render::{Stamp, compose};
+use crate::render::{Stamp, compose, compose_with};
 
 use super::core::Core;
 use super::outbox::Sort;
@@ -148,6 +149,7 @@ impl Core {
             .as_ref()
             .and_then(|survey| survey.items.get(&id.item));
         let limit = self.text_limit(channel.name());
+        let prepared = self.prepared_for(id);
         let unchanged = |item: &Item, post: &Post| {
             compose(item, channel, limit, Stamp::Of(post))
                 .is_ok_and(|rendered| rendered.post == *post && !on(Mutant::RecordKeyRenewed))
@@ -168,14 +170,16 @@ impl Core {
             // The article is gone from the list, and surely undelivered: as it was rendered.
             (Some((edition, post)), None, Again::Fresh) => Ok((post.clone(), edition)),
             (Some((edition, post)), Some(item), Again::Fresh)
-                if edition >= item.settings.edition && unchanged(item, post) =>
+                if edition >= item.settings.edition
+                    && unchanged(item, post)
+                    && Picture::of(post) == prepared.picture =>
             {
                 Ok((post.clone(), edition))
             }
             (earlier, Some(item), Again::Fresh | Again::Frozen) => {
                 let stamp = Stamp::Fresh { now, entropy };
-                let rendered =
-                    compose(item, channel, limit, stamp).map_err(|error| error.to_string())?;
+                let rendered = compose_with(item, channel, limit, stamp, &prepared)
+                    .map_err(|error| error.to_string())?;
                 // A changed rendering is another action than the one that surely failed.
                 let edition = earlier
                     .map_or(edition_floor, |(edition, _)| edition + 1)

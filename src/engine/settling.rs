@@ -322,7 +322,7 @@ impl Core {
                 self.close(name, reason, Exit::NeedsPerson);
             }
             Outcome::Refused {
-                refusal: Refusal::Permanent | Refusal::Temporary(_),
+                refusal: Refusal::Permanent | Refusal::Temporary(_) | Refusal::Picture,
                 ..
             } => {}
             Outcome::InDoubt { .. } => {
@@ -398,6 +398,10 @@ impl Core {
                 reason,
             } => self.deferred(now, &id, *wait, backoff(failures), reason, Counts::Attempt),
             Outcome::Refused {
+                refusal: Refusal::Picture,
+                reason,
+            } => self.picture_refused(now, &id, &record, reason),
+            Outcome::Refused {
                 refusal: Refusal::RateLimited(wait),
                 reason,
             } => {
@@ -466,7 +470,7 @@ impl Core {
         }
     }
 
-    fn deferred(
+    pub(super) fn deferred(
         &mut self,
         now: Timestamp,
         id: &DeliveryId,

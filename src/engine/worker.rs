@@ -10,11 +10,12 @@ use crate::channel::Channel;
 use crate::clock::Clock;
 use crate::ledger::Store;
 use crate::model::ids::ChannelName;
+use crate::model::media::Prepared;
 use crate::model::outcome::{Listing, Lookup, Opening, Outcome, Trouble};
 use crate::model::row::DeliveryId;
 
 use super::action::{Action, Event, ReadFailure};
-use super::driver::Hands;
+use super::driver::{Album, Hands};
 use super::liveness::Scout;
 
 /// A fault of ours in an adapter says nothing about what the service did.
@@ -34,6 +35,7 @@ impl Crew {
             store,
             channels,
             scout,
+            album,
         } = hands;
         let (committer, jobs) = channel();
         let answers = events.clone();
@@ -46,8 +48,9 @@ impl Crew {
             .map(|(name, service)| {
                 let (worker, jobs) = channel();
                 let (answers, clock) = (events.clone(), Arc::clone(clock));
+                let album = Arc::clone(&album);
                 drop(thread::spawn(move || {
-                    serve(service, &jobs, &answers, &clock);
+                    serve(service, &*album, &jobs, &answers, &clock);
                 }));
                 (name, worker)
             })
@@ -67,6 +70,7 @@ impl Crew {
             | Action::List(name, _)
             | Action::Send(name, _)
             | Action::Look(name, _) => self.workers.get(name),
+            Action::Prepare(delivery, _) => self.workers.get(&delivery.channel),
             Action::CheckLive(..) => Some(&self.scout),
             Action::Journal(_) | Action::ForgetJournal(_) | Action::Tell(_) => None,
         };
@@ -89,6 +93,7 @@ fn commit(mut store: Box<dyn Store>, jobs: &Receiver<Action>, events: &Sender<Ev
             Action::PushAgain(commit) => Event::Pushed(store.push_again(&commit)),
             Action::Open(_)
             | Action::List(..)
+            | Action::Prepare(..)
             | Action::Send(..)
             | Action::Look(..)
             | Action::CheckLive(..)
@@ -115,6 +120,7 @@ fn look_around(mut scout: Box<dyn Scout>, jobs: &Receiver<Action>, events: &Send
 
 fn serve(
     mut service: Box<dyn Channel>,
+    album: &dyn Album,
     jobs: &Receiver<Action>,
     events: &Sender<Event>,
     clock: &Arc<dyn Clock>,
@@ -136,6 +142,18 @@ fn serve(
                     reason: PANICKED.to_owned(),
                 }),
             },
+            Action::Prepare(delivery, wants) => {
+                let prepared = guarded(|| {
+                    let wish = wants.picture.as_ref();
+                    let picture = wish.map(|wish| album.picture(&wish.url));
+                    service.prepare(&wants, picture)
+                });
+                let prepared = prepared.unwrap_or_else(|| Prepared {
+                    notes: vec![format!("its picture and mentions are left out: {PANICKED}")],
+                    ..Prepared::default()
+                });
+                Event::Prepared(delivery, prepared)
+            }
             Action::Send(channel, claims) => Event::Sent {
                 channel,
                 tokens: claims

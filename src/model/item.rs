@@ -127,6 +127,10 @@ pub enum ItemChannelSettings {
         content_warning: Option<String>,
         /// BCP 47 language tag.
         language: Option<String>,
+        /// The address of the picture to show, absolute or relative to the article's own.
+        image: Option<String>,
+        /// The text that stands for the picture.
+        alt: Option<String>,
     },
 }
 

@@ -9,6 +9,7 @@ pub mod claim;
 pub mod delivery;
 pub mod ids;
 pub mod item;
+pub mod media;
 pub(crate) mod mutant;
 pub mod notice;
 pub mod outcome;

@@ -63,6 +63,8 @@ pub enum Refusal {
     Permanent,
     /// Later it may be; without a wait the engine backs off.
     Temporary(Option<Wait>),
+    /// The post as it is, for its picture: nothing of it was done, and without the picture it may be taken.
+    Picture,
     /// Too many requests; does not count as an attempt.
     RateLimited(Option<Wait>),
     /// The channel's trouble, not the article's (a revoked token, a missing scope): the channel is closed for the run.

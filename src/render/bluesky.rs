@@ -7,9 +7,10 @@ use super::fit::{Limit, fit};
 use super::length::graphemes;
 use super::scan::KnownLink;
 use super::template::{Draft, Text};
-use super::{RenderError, Stamp, Wishes, facets, language_of, notes_without, tid};
+use super::{RenderError, Stamp, Wishes, facets, language_of, notes_without, scan, tid};
 use crate::config::ChannelConfig;
 use crate::model::item::Item;
+use crate::model::media::{Picture, Prepared};
 use crate::model::post::{Post, Rendered};
 use crate::model::time::Timestamp;
 
@@ -25,9 +26,14 @@ pub(super) fn compose(
     item: &Item,
     channel: &ChannelConfig,
     wishes: &Wishes<'_>,
+    labels: &[String],
     stamp: Stamp<'_>,
+    prepared: &Prepared,
 ) -> Result<Rendered, RenderError> {
-    let mut notes = notes_without(&[("content warning", wishes.content_warning)]);
+    let mut notes = notes_without(&[
+        ("content warning", wishes.content_warning),
+        ("alt", wishes.alt),
+    ]);
     let language = language_of(item, channel, wishes, &mut notes);
     let shown_url = shown(&item.canonical_url);
     if shown_url != item.canonical_url {
@@ -57,13 +63,31 @@ pub(super) fn compose(
         shown: &shown_url,
         uri: &item.canonical_url,
     };
-    let record = record(item, &fitted.text, known, language.as_deref(), &created_at);
+    let facets = facets::of(&fitted.text, known, &prepared.mentions);
+    let mut record = Map::new();
+    record.insert("$type".to_owned(), Value::from("app.bsky.feed.post"));
+    record.insert("text".to_owned(), Value::from(fitted.text.as_str()));
+    record.insert("createdAt".to_owned(), Value::from(created_at));
+    if let Some(language) = &language {
+        record.insert("langs".to_owned(), json!([language]));
+    }
+    if !facets.is_empty() {
+        record.insert("facets".to_owned(), Value::Array(facets));
+    }
+    if !labels.is_empty() {
+        record.insert("labels".to_owned(), self_labels(labels));
+    }
+    let picture = prepared.picture.as_ref();
+    record.insert("embed".to_owned(), card(item, picture));
     let mut fields = Map::new();
     fields.insert("text".to_owned(), Value::from(fitted.text.as_str()));
     if let Some(language) = language {
         fields.insert("language".to_owned(), Value::from(language));
     }
     fields.insert("rkey".to_owned(), Value::from(rkey));
+    if let Some(picture) = picture {
+        picture.insert_into(&mut fields, None);
+    }
     fields.insert("record".to_owned(), Value::Object(record));
     Ok(Rendered {
         post: Post::new(fields),
@@ -72,6 +96,26 @@ pub(super) fn compose(
         limit: Some(TEXT_GRAPHEMES_MAX),
         notes,
     })
+}
+
+/// Returns the handles that the post's text mentions, in lower case, each once.
+pub(super) fn mentions(item: &Item, channel: &ChannelConfig) -> Vec<String> {
+    let now = Stamp::Fresh {
+        now: Timestamp::EPOCH,
+        entropy: 0,
+    };
+    let wishes = Wishes::of(item, channel);
+    let draft = compose(item, channel, &wishes, &[], now, &Prepared::default());
+    // What can't be written needs nothing.
+    let text = draft.map(|rendered| rendered.text).unwrap_or_default();
+    let links = scan::links(&text, None);
+    let mut names = Vec::new();
+    for handle in scan::handles(&text, &links) {
+        if !names.contains(&handle.name) {
+            names.push(handle.name);
+        }
+    }
+    names
 }
 
 /// Returns what the text shows of an address: all of it, if that fits at all.
@@ -106,24 +150,12 @@ fn ids(stamp: Stamp<'_>) -> Result<(String, String), RenderError> {
     }
 }
 
-fn record(
-    item: &Item,
-    text: &str,
-    known: KnownLink<'_>,
-    language: Option<&str>,
-    created_at: &str,
-) -> Map<String, Value> {
-    let mut record = Map::new();
-    record.insert("$type".to_owned(), Value::from("app.bsky.feed.post"));
-    record.insert("text".to_owned(), Value::from(text));
-    record.insert("createdAt".to_owned(), Value::from(created_at));
-    if let Some(language) = language {
-        record.insert("langs".to_owned(), json!([language]));
-    }
-    let facets = facets::of(text, known);
-    if !facets.is_empty() {
-        record.insert("facets".to_owned(), Value::Array(facets));
-    }
+fn self_labels(labels: &[String]) -> Value {
+    let values: Vec<Value> = labels.iter().map(|label| json!({"val": label})).collect();
+    json!({"$type": "com.atproto.label.defs#selfLabels", "values": values})
+}
+
+fn card(item: &Item, picture: Option<&Picture>) -> Value {
     let description: String = item
         .description
         .as_deref()
@@ -131,16 +163,19 @@ fn record(
         .graphemes(true)
         .take(CARD_DESCRIPTION_GRAPHEMES)
         .collect();
-    record.insert(
-        "embed".to_owned(),
-        json!({
-            "$type": "app.bsky.embed.external",
-            "external": {
-                "uri": item.canonical_url,
-                "title": item.title,
-                "description": description,
-            },
-        }),
-    );
-    record
+    let mut external = json!({
+        "uri": item.canonical_url,
+        "title": item.title,
+        "description": description,
+    });
+    if let (Some(picture), Some(external)) = (picture, external.as_object_mut()) {
+        let thumb = json!({
+            "$type": "blob",
+            "ref": {"$link": picture.cid()},
+            "mimeType": picture.mime_type,
+            "size": picture.size,
+        });
+        external.insert("thumb".to_owned(), thumb);
+    }
+    json!({"$type": "app.bsky.embed.external", "external": external})
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::fit::shorten;
 use super::template::tag_words;
-use super::{RenderError, Wishes, liquid, notes_without};
+use super::{RenderError, Wishes, image_url, liquid, notes_without};
 use crate::model::item::{Body, Item};
 use crate::model::post::{Post, Rendered};
 
@@ -27,6 +27,7 @@ pub(super) fn compose(
         ("text", wishes.text),
         ("content warning", wishes.content_warning),
         ("language", wishes.language),
+        ("alt", wishes.alt),
     ]);
     let title = title(&item.title, &mut notes)?;
     let tags = tags(&item.tags, &mut notes);
@@ -44,8 +45,8 @@ pub(super) fn compose(
     fields.insert("tags".to_owned(), Value::from(tags));
     fields.insert("body_markdown".to_owned(), Value::from(body));
     fields.insert("published".to_owned(), Value::from(published));
-    if let Some(image) = &item.image {
-        fields.insert("main_image".to_owned(), Value::from(image.as_str()));
+    if let Some(image) = image_url(item, wishes) {
+        fields.insert("main_image".to_owned(), Value::from(image));
     }
     if let Some(id) = organization_id {
         fields.insert("organization_id".to_owned(), Value::from(id));

@@ -22,7 +22,11 @@ pub(super) fn compose(
     declaration: &Declaration,
     wishes: &Wishes<'_>,
 ) -> Result<Rendered, RenderError> {
-    let mut notes = notes_without(&[("content warning", wishes.content_warning)]);
+    let mut notes = notes_without(&[
+        ("content warning", wishes.content_warning),
+        ("image", wishes.image),
+        ("alt", wishes.alt),
+    ]);
     let language = language_of(item, channel, wishes, &mut notes);
     let variables = declaration.variables();
     let mut fields = Map::new();

@@ -21,6 +21,8 @@ pub(super) fn compose(item: &Item, wishes: &Wishes<'_>) -> Rendered {
             ("text", wishes.text),
             ("content warning", wishes.content_warning),
             ("language", wishes.language),
+            ("image", wishes.image),
+            ("alt", wishes.alt),
         ]),
     }
 }

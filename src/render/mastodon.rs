@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 
 use super::fit::{Limit, fit};
 use super::template::{Draft, Text};
-use super::{RenderError, Wishes, language_of, length};
+use super::{RenderError, Wishes, alt, language_of, length};
 use crate::config::{ChannelConfig, Visibility};
 use crate::model::item::Item;
+use crate::model::media::Picture;
 use crate::model::post::{Post, Rendered};
 
 /// What a server allows that says nothing else.
@@ -18,6 +19,7 @@ pub(super) struct Options<'a> {
     pub(super) visibility: Visibility,
     pub(super) content_warning: Option<&'a str>,
     pub(super) text_limit: Option<usize>,
+    pub(super) picture: Option<&'a Picture>,
 }
 
 pub(super) fn compose(
@@ -58,6 +60,14 @@ pub(super) fn compose(
     );
     if let Some(warning) = warning {
         fields.insert("content_warning".to_owned(), Value::from(warning));
+    }
+    if let Some(picture) = options.picture {
+        picture.insert_into(&mut fields, alt(wishes));
+    }
+    if wishes.image.is_some() && alt(wishes).is_none() {
+        notes.push(
+            "the picture is left out: it needs `alt`, the text that stands for it".to_owned(),
+        );
     }
     Ok(Rendered {
         post: Post::new(fields),

@@ -21,6 +21,7 @@ use url::Url;
 
 use crate::config::{ChannelConfig, ServiceConfig};
 use crate::model::item::{Item, ItemChannelSettings};
+use crate::model::media::{Picture, PictureWish, Prepared, Wants};
 use crate::model::post::{Post, Rendered};
 use crate::model::time::Timestamp;
 
@@ -90,7 +91,20 @@ pub enum RenderError {
     },
 }
 
-/// Writes the post of `item` for `channel`.
+/// Returns what has to be found before the post of `item` for `channel` is written with [`compose_with`].
+pub fn wants(item: &Item, channel: &ChannelConfig) -> Wants {
+    let mentions = match &channel.service {
+        ServiceConfig::Bluesky { .. } => bluesky::mentions(item, channel),
+        ServiceConfig::IndexNow { .. }
+        | ServiceConfig::Mastodon { .. }
+        | ServiceConfig::Devto { .. }
+        | ServiceConfig::Http(_) => Vec::new(),
+    };
+    let picture = picture_url(item, channel).map(|url| PictureWish { url, sha256: None });
+    Wants { picture, mentions }
+}
+
+/// Writes the post of `item` for `channel` with what an earlier post has beside its text, or with nothing.
 ///
 /// `text_limit` is what the server told, in the service's own unit; none takes the kind's default.
 pub fn compose(
@@ -99,11 +113,34 @@ pub fn compose(
     text_limit: Option<usize>,
     stamp: Stamp<'_>,
 ) -> Result<Rendered, RenderError> {
+    let prepared = match stamp {
+        Stamp::Fresh { .. } => Prepared::default(),
+        Stamp::Of(post) => Prepared {
+            // Another picture makes another post.
+            picture: Picture::of(post)
+                .filter(|picture| Some(&picture.source) == picture_url(item, channel).as_ref()),
+            mentions: facets::mentioned(post),
+            notes: Vec::new(),
+        },
+    };
+    compose_with(item, channel, text_limit, stamp, &prepared)
+}
+
+/// Writes the post of `item` for `channel` with what was found of what it [`wants`].
+pub fn compose_with(
+    item: &Item,
+    channel: &ChannelConfig,
+    text_limit: Option<usize>,
+    stamp: Stamp<'_>,
+    prepared: &Prepared,
+) -> Result<Rendered, RenderError> {
     check_url(&item.canonical_url)?;
     let wishes = Wishes::of(item, channel);
     match &channel.service {
         ServiceConfig::IndexNow { .. } => Ok(indexnow::compose(item, &wishes)),
-        ServiceConfig::Bluesky { .. } => bluesky::compose(item, channel, &wishes, stamp),
+        ServiceConfig::Bluesky { labels, .. } => {
+            bluesky::compose(item, channel, &wishes, labels, stamp, prepared)
+        }
         ServiceConfig::Mastodon {
             visibility,
             content_warning,
@@ -113,6 +150,7 @@ pub fn compose(
                 visibility: *visibility,
                 content_warning: wishes.content_warning.or(content_warning.as_deref()),
                 text_limit,
+                picture: prepared.picture.as_ref(),
             };
             mastodon::compose(item, channel, &wishes, options)
         }
@@ -131,6 +169,8 @@ struct Wishes<'a> {
     text: Option<&'a str>,
     content_warning: Option<&'a str>,
     language: Option<&'a str>,
+    image: Option<&'a str>,
+    alt: Option<&'a str>,
 }
 
 impl<'a> Wishes<'a> {
@@ -140,15 +180,48 @@ impl<'a> Wishes<'a> {
                 text,
                 content_warning,
                 language,
+                image,
+                alt,
             }) => Self {
                 text: text.as_deref(),
                 content_warning: content_warning.as_deref(),
                 language: language.as_deref(),
+                image: image.as_deref(),
+                alt: alt.as_deref(),
             },
             // Whether there is a delivery at all is the plan's business.
             Some(ItemChannelSettings::Excluded) | None => Self::default(),
         }
     }
+}
+
+/// Returns the address of the picture that the channel is to get as bytes.
+fn picture_url(item: &Item, channel: &ChannelConfig) -> Option<String> {
+    let wishes = Wishes::of(item, channel);
+    match &channel.service {
+        ServiceConfig::Bluesky { .. } => image_url(item, &wishes),
+        // Mastodon makes a card of the page by itself, its picture included; more is wished for by name.
+        ServiceConfig::Mastodon { .. } if wishes.image.is_some() && alt(&wishes).is_some() => {
+            image_url(item, &wishes)
+        }
+        ServiceConfig::Mastodon { .. }
+        | ServiceConfig::IndexNow { .. }
+        | ServiceConfig::Devto { .. }
+        | ServiceConfig::Http(_) => None,
+    }
+}
+
+/// Returns the address of the article's picture: the one wished for on this channel, else the one of its page.
+fn image_url(item: &Item, wishes: &Wishes<'_>) -> Option<String> {
+    let Some(own) = wishes.image.map(str::trim).filter(|url| !url.is_empty()) else {
+        return item.image.clone();
+    };
+    let url = Url::parse(&item.canonical_url).ok()?.join(own).ok()?;
+    matches!(url.scheme(), "http" | "https").then(|| url.into())
+}
+
+fn alt<'a>(wishes: &Wishes<'a>) -> Option<&'a str> {
+    wishes.alt.map(str::trim).filter(|alt| !alt.is_empty())
 }
 
 /// Says which wishes a service without them leaves unfulfilled.

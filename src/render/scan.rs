@@ -20,6 +20,14 @@ pub(super) struct Tag {
     pub(super) name: String,
 }
 
+/// A mention of an account by its handle, which is a host name: `@name.example`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Handle {
+    pub(super) range: Range<usize>,
+    /// Without the `@`, in lower case.
+    pub(super) name: String,
+}
+
 /// A mention of an account on a named server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
@@ -207,6 +215,53 @@ pub(super) fn tags(text: &str, links: &[Link]) -> Vec<Tag> {
     tags
 }
 
+/// Finds every `@host.name` outside of links.
+pub(super) fn handles(text: &str, links: &[Link]) -> Vec<Handle> {
+    let mut handles = Vec::new();
+    for (start, _) in text.match_indices('@') {
+        let (before, _) = text.split_at(start);
+        let (_, behind) = text.split_at(start + 1);
+        if !begins_mention(before) || inside(links, start) {
+            continue;
+        }
+        let name = name_at(behind, |char| {
+            char.is_ascii_alphanumeric() || matches!(char, '.' | '-')
+        });
+        let next = behind
+            .strip_prefix(name)
+            .and_then(|rest| rest.chars().next());
+        // In `@user.name@server` it is the beginning of something else.
+        let goes_on = next.is_some_and(|next| matches!(next, '@' | '_' | '/'));
+        if !goes_on && is_host(name) {
+            handles.push(Handle {
+                range: start..start + 1 + name.len(),
+                name: name.to_ascii_lowercase(),
+            });
+        }
+    }
+    handles
+}
+
+/// Whether a text is a host name of two labels or more, as handles are.
+fn is_host(name: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let top = name.rsplit('.').next().unwrap_or_default();
+    name.len() <= 253
+        && name.contains('.')
+        && name.split('.').all(is_label)
+        && top.starts_with(|first: char| first.is_ascii_alphabetic())
+}
+
+/// Whether an `@` may begin a mention behind this text: behind a letter it is an e-mail address.
+fn begins_mention(before: &str) -> bool {
+    before
+        .chars()
+        .next_back()
+        .is_none_or(|char| !char.is_alphanumeric() && !matches!(char, '_' | '/' | '=' | '@'))
+}
+
 /// Finds every `@user@server` outside of links.
 pub(super) fn mentions(text: &str, links: &[Link]) -> Vec<Mention> {
     let mut mentions = Vec::new();
@@ -214,11 +269,7 @@ pub(super) fn mentions(text: &str, links: &[Link]) -> Vec<Mention> {
     for (start, _) in text.match_indices('@') {
         let (before, _) = text.split_at(start);
         let (_, behind) = text.split_at(start + 1);
-        let free = before
-            .chars()
-            .next_back()
-            .is_none_or(|char| !char.is_alphanumeric() && !matches!(char, '_' | '/' | '=' | '@'));
-        if start < done || !free || inside(links, start) {
+        if start < done || !begins_mention(before) || inside(links, start) {
             continue;
         }
         let user = name_at(behind, |char| {
@@ -348,6 +399,44 @@ mod tests {
             check("(#x) #y🎉 #cafe\u{301}"),
             ["#x", "#y", "#cafe\u{301}"]
         );
+    }
+
+    #[test]
+    fn handles_are_host_names() {
+        let check = |text: &'static str| {
+            let links = links(text, None);
+            handles(text, &links)
+                .into_iter()
+                .map(|handle| (text.get(handle.range).unwrap(), handle.name))
+                .collect::<Vec<_>>()
+        };
+        let one = |shown: &'static str, name: &str| vec![(shown, name.to_owned())];
+        assert_eq!(
+            check("by @Blog.Example."),
+            one("@Blog.Example", "blog.example")
+        );
+        assert_eq!(
+            check("(@a-b.bsky.social), ok"),
+            one("@a-b.bsky.social", "a-b.bsky.social")
+        );
+        assert_eq!(
+            check("🎉@blog.example's"),
+            one("@blog.example", "blog.example")
+        );
+        for none in [
+            "me@blog.example",
+            "@blog",
+            "@user@server.example",
+            "@user.name@server.example",
+            "@-a.example @a-.example @a..example @.example",
+            "@1.2",
+            "https://host.example/@blog.example",
+            "@blog.example/path",
+            "@@blog.example",
+            "@日本.example",
+        ] {
+            assert_eq!(check(none), [], "{none}");
+        }
     }
 
     #[test]

@@ -128,7 +128,7 @@ pub(super) fn has_extension(path: &str, extensions: &[&str]) -> bool {
 }
 
 /// Reads a file, at most one byte more than the limit, so that too much is seen and not read.
-fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(super) fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?
         .take(LIST_BYTES_MAX + 1)

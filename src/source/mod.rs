@@ -21,6 +21,7 @@ mod manifest;
 mod markdown;
 mod page;
 mod permalink;
+mod picture;
 mod settings;
 mod sitemap;
 mod text;
@@ -35,6 +36,8 @@ use crate::model::address::same_address;
 use crate::model::ids::ChannelName;
 use crate::model::item::Item;
 use crate::model::time::Timestamp;
+
+pub use picture::read_picture;
 
 use listed::{Listed, Origin};
 use markdown::MarkdownFile;

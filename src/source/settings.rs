@@ -10,6 +10,9 @@ use crate::model::item::{ItemChannelSettings, ItemSettings};
 
 use super::dates;
 
+/// What a channel takes for one item.
+const CHANNEL_FIELDS: [&str; 5] = ["text", "content_warning", "language", "image", "alt"];
+
 /// What the author says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AuthorSays {
@@ -87,12 +90,14 @@ fn read_channel(name: &str, value: &Value) -> Result<ItemChannelSettings, Settin
             text: Some(text.clone()),
             content_warning: None,
             language: None,
+            image: None,
+            alt: None,
         }),
         Value::Object(fields) => read_channel_fields(name, fields),
         Value::Bool(true) | Value::Null | Value::Number(_) | Value::Array(_) => Err(error(
             &[name],
             &format!(
-                "`{name}` is neither a text, nor `false`, nor a map of `text`, `content_warning`, and `language`"
+                "`{name}` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, and `alt`"
             ),
         )),
     }
@@ -104,11 +109,11 @@ fn read_channel_fields(
 ) -> Result<ItemChannelSettings, SettingsError> {
     let mut texts: BTreeMap<&str, String> = BTreeMap::new();
     for (key, value) in fields {
-        if !matches!(key.as_str(), "text" | "content_warning" | "language") {
+        if !CHANNEL_FIELDS.contains(&key.as_str()) {
             return Err(error(
                 &[name, key],
                 &format!(
-                    "`{key}` is unknown: a channel takes `text`, `content_warning`, and `language`"
+                    "`{key}` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, and `alt`"
                 ),
             ));
         }
@@ -121,6 +126,8 @@ fn read_channel_fields(
         text: texts.remove("text"),
         content_warning: texts.remove("content_warning"),
         language: texts.remove("language"),
+        image: texts.remove("image"),
+        alt: texts.remove("alt"),
     })
 }
 
@@ -171,6 +178,8 @@ mod tests {
             text: Some(text.to_owned()),
             content_warning: content_warning.map(str::to_owned),
             language: None,
+            image: None,
+            alt: None,
         };
         assert_eq!(
             says,
@@ -207,7 +216,7 @@ mod tests {
         );
         assert_eq!(
             check(json!({"mastodon": 7})),
-            "mastodon: `mastodon` is neither a text, nor `false`, nor a map of `text`, `content_warning`, and `language`"
+            "mastodon: `mastodon` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, and `alt`"
         );
         assert_eq!(
             check(json!({"mastodon": true})),
@@ -215,7 +224,7 @@ mod tests {
         );
         assert_eq!(
             check(json!({"mastodon": {"txt": "x"}})),
-            "mastodon.txt: `txt` is unknown: a channel takes `text`, `content_warning`, and `language`"
+            "mastodon.txt: `txt` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, and `alt`"
         );
         assert_eq!(
             check(json!({"mastodon": {"text": 1}})),

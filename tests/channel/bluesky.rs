@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use sayonce::channel::Channel;
 use sayonce::config::ServiceConfig;
+use sayonce::model::ids::sha256_hex;
+use sayonce::model::media::{Picture, PictureWish, Wants};
 use sayonce::model::time::Timestamp;
 use serde_json::{Value, json};
 use url::Url;
@@ -24,6 +26,7 @@ fn service(url: &Url) -> ServiceConfig {
         handle: "blog.example".to_owned(),
         service: url.clone(),
         app_password_env: "SECRET".to_owned(),
+        labels: Vec::new(),
     }
 }
 
@@ -435,4 +438,156 @@ fn recent_posts_are_read_back_as_far_as_asked() {
     );
     let (told, requests) = check("2026-01-03T00:00:00Z");
     assert_eq!((told.lines().count(), requests), (3, 2));
+}
+
+const PNG: &[u8] = include_bytes!("../data/channel/dot.png");
+
+/// The CID that the protocol gives to the picture.
+fn png_cid() -> String {
+    picture().cid()
+}
+
+fn picture() -> Picture {
+    Picture {
+        source: "https://blog.example/dot.png".to_owned(),
+        sha256: sha256_hex(PNG),
+        mime_type: "image/png".to_owned(),
+        size: PNG.len().try_into().unwrap(),
+        width: 2,
+        height: 1,
+    }
+}
+
+fn wants_picture() -> Wants {
+    Wants {
+        picture: Some(PictureWish {
+            url: "https://blog.example/dot.png".to_owned(),
+            sha256: None,
+        }),
+        mentions: Vec::new(),
+    }
+}
+
+fn post_with_picture() -> Value {
+    let mut post = post();
+    picture().insert_into(post.as_object_mut().unwrap(), None);
+    post
+}
+
+fn uploaded(cid: &str) -> Act {
+    json_answer(
+        200,
+        &json!({"blob": {"$type": "blob", "ref": {"$link": cid}, "mimeType": "image/png", "size": PNG.len()}})
+            .to_string(),
+    )
+}
+
+#[test]
+fn a_picture_is_uploaded_before_the_record_that_names_it() {
+    let server = Server::start([
+        login(),
+        uploaded(&png_cid()),
+        json_answer(200, &written(true)),
+    ]);
+    let mut channel = open_channel(&server);
+    let found = channel.prepare(&wants_picture(), Some(Ok(PNG.to_vec())));
+    assert_eq!(found.picture, Some(picture()));
+    assert_eq!(found.notes, Vec::<String>::new());
+    let told = tell(&channel.publish(&[pushed(claim(DID, &post_with_picture()))]));
+    assert_eq!(told, format!("accepted by response: {}", receipt()));
+    let requests = server.requests();
+    let (head, _bytes) = requests[1].split_once("\n\n").unwrap();
+    insta::assert_snapshot!(head, @r"
+    POST /xrpc/com.atproto.repo.uploadBlob HTTP/1.1
+    accept-encoding: gzip
+    content-length: 72
+    user-agent: sayonce/VERSION
+    host: server
+    accept: application/json
+    cache-control: no-cache
+    content-type: image/png
+    authorization: Bearer eyJ0eXAiOiJhdCtqd3QifQ.eyJzY29wZSI6IngifQ.c2ln
+    ");
+    assert!(requests[2].starts_with("POST /xrpc/com.atproto.repo.putRecord "));
+}
+
+#[test]
+fn trouble_with_the_upload_is_left_to_the_record() {
+    let check = |acts: Vec<Act>, bytes: Option<&[u8]>| {
+        let server = Server::start([login()].into_iter().chain(acts));
+        let mut channel = open_channel(&server);
+        if let Some(bytes) = bytes {
+            drop(channel.prepare(&wants_picture(), Some(Ok(bytes.to_vec()))));
+        }
+        let told = tell(&channel.publish(&[pushed(claim(DID, &post_with_picture()))]));
+        (told, server.requests().len())
+    };
+    let accepted = format!("accepted by response: {}", receipt());
+    let done = || json_answer(200, &written(true));
+    // The server has it from an earlier attempt, whatever it says now.
+    for trouble in [
+        error(500, "InternalServerError"),
+        error(413, "PayloadTooLarge"),
+        uploaded("bafkreiother"),
+        Act::HangUp,
+    ] {
+        assert_eq!(
+            check(vec![trouble, done()], Some(PNG)),
+            (accepted.clone(), 3)
+        );
+    }
+    assert_eq!(check(vec![done()], None), (accepted, 2));
+    // It has not: nothing was done, and without the picture it may be.
+    let missing = || error(400, "BlobNotFound");
+    assert_eq!(
+        check(vec![error(507, "NoSpace"), missing()], Some(PNG)).0,
+        r#"refused for its picture: HTTP 400: {"error":"BlobNotFound","message":"m"} (its upload: HTTP 507: {"error":"NoSpace","message":"m"})"#
+    );
+    assert_eq!(
+        check(vec![missing()], None).0,
+        r#"refused for its picture: HTTP 400: {"error":"BlobNotFound","message":"m"} (its upload: this run does not have the picture that the claim names)"#
+    );
+    assert_eq!(
+        check(
+            vec![uploaded(&png_cid()), error(400, "InvalidRequest")],
+            Some(PNG)
+        )
+        .0,
+        r#"refused for its picture: HTTP 400: {"error":"InvalidRequest","message":"m"}"#
+    );
+}
+
+#[test]
+fn mentions_are_looked_up_on_the_accounts_own_server() {
+    let server = Server::start([
+        login(),
+        json_answer(200, r#"{"did":"did:plc:abc"}"#),
+        error(400, "InvalidRequest"),
+        json_answer(200, r#"{"did":"javascript:alert(1)"}"#),
+    ]);
+    let mut channel = open_channel(&server);
+    let _ready = tell_opening(&channel.open());
+    let wants = Wants {
+        picture: None,
+        mentions: ["name.example", "gone.example", "odd.example"]
+            .map(str::to_owned)
+            .into(),
+    };
+    let found = channel.prepare(&wants, None);
+    assert_eq!(
+        found.mentions,
+        [("name.example".to_owned(), "did:plc:abc".to_owned())].into()
+    );
+    assert_eq!(
+        found.notes,
+        [
+            r#"`@gone.example` stays plain text: HTTP 400: {"error":"InvalidRequest","message":"m"}"#,
+            r#"`@odd.example` stays plain text: HTTP 200: {"did":"javascript:alert(1)"}"#,
+        ]
+    );
+    assert!(
+        server.requests()[1].starts_with(
+            "GET /xrpc/com.atproto.identity.resolveHandle?handle=name.example HTTP/1.1"
+        )
+    );
 }

@@ -184,6 +184,7 @@ fn tell(outcome: &Outcome) -> String {
                 Refusal::Permanent => "permanently".to_owned(),
                 Refusal::Temporary(wait) => format!("for now{}", tell_wait(*wait)),
                 Refusal::RateLimited(wait) => format!("for too many requests{}", tell_wait(*wait)),
+                Refusal::Picture => "for its picture".to_owned(),
                 Refusal::Credentials => "for our credentials".to_owned(),
             };
             format!("refused {refusal}: {reason}")

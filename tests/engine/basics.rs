@@ -152,6 +152,8 @@ fn one_article_that_can_not_be_sent_does_not_keep_the_others_back() {
         text: Some("x".repeat(600)),
         content_warning: None,
         language: None,
+        image: None,
+        alt: None,
     };
     let settings = &mut world.items[0].settings;
     settings.channels.insert(name("mastodon"), too_long);

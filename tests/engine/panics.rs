@@ -7,7 +7,7 @@ use std::time::Duration;
 use sayonce::channel::Channel;
 use sayonce::clock::{Clock, SystemClock};
 use sayonce::engine::core::Core;
-use sayonce::engine::driver::{Hands, Line, drive};
+use sayonce::engine::driver::{Album, Hands, Line, drive};
 use sayonce::engine::liveness::Scout;
 use sayonce::engine::setup::{Limits, Setup};
 use sayonce::ledger::memory::MemoryRemote;
@@ -67,6 +67,12 @@ impl Scout for Nobody {
     }
 }
 
+impl Album for Nobody {
+    fn picture(&self, _url: &str) -> Result<Vec<u8>, String> {
+        Err("there is none".to_owned())
+    }
+}
+
 #[test]
 fn an_adapter_that_breaks_on_an_answer_leaves_a_doubt_and_the_others_go_on() {
     let blank = world(&[MASTODON, BLUESKY], 1);
@@ -98,6 +104,7 @@ fn an_adapter_that_breaks_on_an_answer_leaves_a_doubt_and_the_others_go_on() {
             (name("bluesky"), service("did:plc:blog", false)),
         ]),
         scout: Box::new(Nobody),
+        album: Arc::new(Nobody),
     };
     let core = Core::new(Arc::new(setup), [7; 32]);
     let (ending, _) = drive(core, hands, &clock, Line::new(), &mut |_| {});

@@ -23,6 +23,7 @@ use sayonce::engine::setup::{Limits, Setup};
 use sayonce::model::delivery::State;
 use sayonce::model::ids::{ChannelName, RunId};
 use sayonce::model::item::{Item, ItemId, ItemSettings};
+use sayonce::model::media::Prepared;
 use sayonce::model::row::{DeliveryId, Row};
 use sayonce::model::time::Timestamp;
 use sayonce::plan::survey::Selection;
@@ -356,6 +357,10 @@ impl World {
                     },
                 )
             }
+            Action::Prepare(delivery, _) => (
+                now.plus(Duration::from_millis(50)),
+                Event::Prepared(delivery, Prepared::default()),
+            ),
             Action::CheckLive(item, _) => {
                 let result = match self.offline_until {
                     Some(until) if now < until => Err("HTTP 404".to_owned()),

@@ -30,6 +30,7 @@ fn short(action: &Action) -> String {
             format!("sends {}", claims.collect::<Vec<_>>().join(", "))
         }
         Action::Look(_, claim) => format!("looks for {}", claim_told(claim)),
+        Action::Prepare(delivery, wants) => format!("prepares {delivery}: {wants:?}"),
         Action::CheckLive(item, _) => format!("looks whether {item} is online"),
         Action::Tell(notice) => format!("tells {notice:?}"),
     }

@@ -141,6 +141,8 @@ fn authors_settings_are_read_from_front_matter_and_manifest() {
             text: Some("... {{ url }}".to_owned()),
             content_warning: Some("x".to_owned()),
             language: None,
+            image: None,
+            alt: None,
         })
     );
     assert_eq!(
@@ -149,6 +151,8 @@ fn authors_settings_are_read_from_front_matter_and_manifest() {
             text: Some("short text".to_owned()),
             content_warning: None,
             language: None,
+            image: None,
+            alt: None,
         })
     );
     assert_eq!(channel("devto"), Some(ItemChannelSettings::Excluded));

@@ -475,6 +475,7 @@ impl<'a> Sink<'a> {
         for count in [desk.failures, desk.limits, desk.late, desk.doubts] {
             self.hasher.write_u32(count);
         }
+        self.number(desk.prepared.len());
         self.number(desk.unsendable.len());
     }
 

@@ -403,7 +403,7 @@ impl World {
                     deaf: false,
                 }
             }
-            Action::CheckLive(..) | Action::Tell(_) => return Ok(None),
+            Action::Prepare(..) | Action::CheckLive(..) | Action::Tell(_) => return Ok(None),
         };
         let run = at_work(&mut self.runs, machine);
         assert!(run.work.is_none(), "a worker does one thing at a time");

@@ -178,7 +178,7 @@ fn assert_outcome(kind: Kind, outcome: &Outcome) {
             assert_reason(reason);
             match refusal {
                 Refusal::Temporary(wait) | Refusal::RateLimited(wait) => assert_wait(*wait),
-                Refusal::Permanent | Refusal::Credentials => {}
+                Refusal::Permanent | Refusal::Picture | Refusal::Credentials => {}
             }
         }
         Outcome::NotSent { reason } | Outcome::InDoubt { reason } => assert_reason(reason),

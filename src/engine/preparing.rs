@@ -1,0 +1,101 @@
+//! What a post needs before its claim, asked of the channel's worker: a picture, the accounts that it mentions.
+//!
+//! Invariant: trouble with any of it is told, and never keeps a post from being claimed.
+
+use crate::config::ChannelConfig;
+use crate::model::delivery::{self, Counts, Record};
+use crate::model::media::{Picture, PictureWish, Prepared, Wants};
+use crate::model::notice::Notice;
+use crate::model::outcome::Wait;
+use crate::model::row::{DeliveryId, Row};
+use crate::model::time::Timestamp;
+use crate::plan::decide::Again;
+use crate::render::wants;
+
+use super::action::Action;
+use super::backoff::backoff;
+use super::core::Core;
+
+impl Core {
+    /// Whether everything that a delivery's post needs is at hand, as far as it can be had; asks for it if not.
+    pub(super) fn is_prepared(
+        &mut self,
+        channel: &ChannelConfig,
+        id: &DeliveryId,
+        again: Again,
+    ) -> bool {
+        let wanted = self.wanted(channel, id, again);
+        let Some(desk) = self.desks.get_mut(channel.name()) else {
+            return false;
+        };
+        if desk.prepared.contains_key(id) || wanted.is_empty() {
+            return true;
+        }
+        desk.is_working = true;
+        self.actions.push(Action::Prepare(id.clone(), wanted));
+        false
+    }
+
+    /// A frozen post is sent as it is: of what it needs only the picture's bytes may be missing here.
+    fn wanted(&self, channel: &ChannelConfig, id: &DeliveryId, again: Again) -> Wants {
+        let record = self.outbox.row(id).and_then(Row::publish);
+        let item = self
+            .survey
+            .as_ref()
+            .and_then(|survey| survey.items.get(&id.item));
+        match (again, item) {
+            (Again::Fresh, Some(item)) => wants(item, channel),
+            (Again::Fresh | Again::Frozen, _) => Wants {
+                picture: record.and_then(named_picture).map(|picture| PictureWish {
+                    url: picture.source,
+                    sha256: Some(picture.sha256),
+                }),
+                mentions: Vec::new(),
+            },
+        }
+    }
+
+    /// Takes what was found.
+    pub(super) fn found(&mut self, id: DeliveryId, prepared: Prepared) {
+        for note in &prepared.notes {
+            self.tell(Notice::Plain(format!("{id}: {note}")));
+        }
+        if let Some(desk) = self.desks.get_mut(&id.channel) {
+            desk.is_working = false;
+            desk.prepared.insert(id, prepared);
+        }
+    }
+
+    /// Returns what was found for a post that is written anew.
+    pub(super) fn prepared_for(&self, id: &DeliveryId) -> Prepared {
+        let desk = self.desks.get(&id.channel);
+        desk.and_then(|desk| desk.prepared.get(id))
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Takes the refusal of a picture: where nothing was sent before, the post is written anew without it.
+    pub(super) fn picture_refused(
+        &mut self,
+        now: Timestamp,
+        id: &DeliveryId,
+        record: &Record,
+        reason: &str,
+    ) -> delivery::Event {
+        // What may have been sent is sent again with the same bytes, or not at all.
+        if record.frozen {
+            let wait = backoff(record.attempts_counted().max(1));
+            return self.deferred(now, id, None, wait, reason, Counts::Attempt);
+        }
+        if let Some(desk) = self.desks.get_mut(&id.channel) {
+            desk.prepared.entry(id.clone()).or_default().picture = None;
+        }
+        let reason = format!("its picture was not taken, so it goes without: {reason}");
+        let at_once = Some(Wait::Until(now));
+        self.deferred(now, id, at_once, backoff(1), &reason, Counts::Attempt)
+    }
+}
+
+fn named_picture(record: &Record) -> Option<Picture> {
+    Picture::of(&record.claim.as_ref()?.post)
+}

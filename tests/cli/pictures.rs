@@ -1,0 +1,161 @@
+//! Pictures: they go out with the post, and trouble with them never costs it.
+
+use std::io::Cursor;
+
+use image::{ImageFormat, RgbImage};
+use sayonce::model::channel::Kind;
+use sayonce::model::ids::sha256_hex;
+use serde_json::{Value, json};
+
+use super::program::Ran;
+use super::site::{Plan, Site};
+
+/// Where the picture lies on the site.
+const COVER: &str = "_site/cover.png";
+
+fn png(width: u32) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    let picture = RgbImage::new(width, 2);
+    picture.write_to(&mut bytes, ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+/// A site with one article, which has a picture on one channel.
+fn site(kind: Kind, fault: Option<&str>, settings: &str, picture: Option<&[u8]>) -> Site {
+    let name = kind.label();
+    let mut plan = Plan::of(&[(name, kind)]).articles(1).every_channel(
+        "interval = \"0s\"\nlookups = [\"10ms\"]\nquarantine = \"0s\"\nsettle = \"0s\"\ntimeout = \"2s\"",
+    );
+    if let Some(order) = fault {
+        plan = plan.fault(order);
+    }
+    let site = plan.start();
+    let path = format!("_posts/{}", posts(&site));
+    let post = std::fs::read_to_string(site.path("site").join(&path)).unwrap();
+    let with_settings = post.replacen(
+        "---\n",
+        &format!("---\nsayonce: {{ {name}: {{ {settings} }} }}\n"),
+        1,
+    );
+    site.write(&path, &with_settings);
+    if let Some(bytes) = picture {
+        std::fs::write(site.path("site").join(COVER), bytes).unwrap();
+    }
+    site
+}
+
+fn posts(site: &Site) -> String {
+    let mut files = std::fs::read_dir(site.path("site/_posts")).unwrap();
+    let file = files.next().unwrap().unwrap();
+    file.file_name().into_string().unwrap()
+}
+
+/// What the ledger says of the article's announcement.
+fn record(site: &Site, channel: &str) -> Value {
+    site.row("article-1", channel)["operations"]["publish"].clone()
+}
+
+/// The requests that upload, in the order in which they came.
+fn uploads(site: &Site) -> usize {
+    let requests = site.sandbox().requests();
+    let is_upload = |path: &str| path.ends_with("uploadBlob") || path.ends_with("/media");
+    requests
+        .iter()
+        .filter(|request| request.method == "POST" && is_upload(&request.path))
+        .count()
+}
+
+#[track_caller]
+fn assert_posted_once(site: &Site, ran: &Ran) {
+    ran.assert_code(0);
+    assert_eq!(ran.summary(), "done 1");
+    site.assert_exactly_once();
+}
+
+#[test]
+fn a_card_has_the_articles_picture() {
+    let site = site(Kind::Bluesky, None, "image: /cover.png", Some(&png(3)));
+    assert_posted_once(&site, &site.run(&[]));
+    let post = &record(&site, "bluesky")["post"];
+    assert_eq!(
+        post["media"],
+        json!([{
+            "source": "https://blog.example/cover.png",
+            "sha256": sha256_hex(&png(3)),
+            "type": "image/png",
+            "size": png(3).len(),
+            "width": 3,
+            "height": 2,
+        }])
+    );
+    let thumb = &post["record"]["embed"]["external"]["thumb"];
+    assert_eq!(thumb["mimeType"], "image/png");
+    assert_eq!(uploads(&site), 1);
+}
+
+#[test]
+fn a_picture_that_cannot_be_had_is_told_and_left_out() {
+    let check = |picture: Option<&[u8]>, said: &str| {
+        let site = site(Kind::Bluesky, None, "image: /cover.png", picture);
+        let ran = site.run(&[]);
+        assert_posted_once(&site, &ran);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        assert_eq!(record(&site, "bluesky")["post"].get("media"), None);
+        assert_eq!(uploads(&site), 0);
+    };
+    check(
+        Some(b"<svg/>"),
+        "article-1 on bluesky: the card is without a picture: the picture is neither PNG, nor JPEG, nor WebP",
+    );
+    check(
+        None,
+        "the card is without a picture: https://blog.example/cover.png: ",
+    );
+}
+
+#[test]
+fn a_refused_picture_is_left_out_where_nothing_was_sent() {
+    let site = site(
+        Kind::Bluesky,
+        Some("bluesky:1=status=400"),
+        "image: /cover.png",
+        Some(&png(3)),
+    );
+    let ran = site.run(&[]);
+    assert_posted_once(&site, &ran);
+    let record = record(&site, "bluesky");
+    assert_eq!(record["attempt"], 2);
+    assert_eq!(record["post"].get("media"), None);
+    let said = "its picture was not taken, so it goes without: HTTP 400";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+#[test]
+fn a_repeat_sends_the_same_record_also_when_the_picture_has_changed() {
+    for fault in ["bluesky:1=lost-answer", "bluesky:1=lost-request"] {
+        let site = site(
+            Kind::Bluesky,
+            Some(fault),
+            "image: /cover.png",
+            Some(&png(3)),
+        );
+        // Out of time after the first attempt: another run has to settle it.
+        let path = site.path("site/sayonce.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"10ms\"", "\"1h\"")).unwrap();
+        site.run(&["--max-wait", "0s"]).assert_code(6);
+        let before = record(&site, "bluesky");
+        assert_eq!(before["state"], "in_doubt", "{before:#}");
+        std::fs::write(site.path("site").join(COVER), png(4)).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let ran = site.run(&[]);
+        assert_posted_once(&site, &ran);
+        let after = record(&site, "bluesky");
+        assert_eq!(
+            (&after["post"], &after["key"]),
+            (&before["post"], &before["key"]),
+            "{fault}"
+        );
+        assert_eq!(uploads(&site), 1, "{fault}");
+    }
+}
