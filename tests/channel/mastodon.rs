@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use sayonce::channel::Channel;
 use sayonce::config::{ServiceConfig, Visibility};
+use sayonce::model::ids::sha256_hex;
+use sayonce::model::media::{Picture, PictureWish, Wants};
 use sayonce::model::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -541,4 +543,183 @@ fn one_login_serves_many_calls() {
     clock.advance(Duration::from_hours(1));
     assert_eq!(tell_lookup(&channel.lookup(&claim)), "absent");
     assert_eq!(server.requests().len(), 3);
+}
+
+const PNG: &[u8] = include_bytes!("../data/channel/dot.png");
+
+fn post_with_picture() -> Value {
+    let picture = Picture {
+        source: "https://blog.example/dot.png".to_owned(),
+        sha256: sha256_hex(PNG),
+        mime_type: "image/png".to_owned(),
+        size: PNG.len().try_into().unwrap(),
+        width: 2,
+        height: 1,
+    };
+    let mut post = post();
+    picture.insert_into(post.as_object_mut().unwrap(), Some("Two dots, „schön“"));
+    post
+}
+
+/// Publishes a post with a picture, which this run has if it has its bytes.
+fn publish_picture(acts: Vec<Act>, bytes: Option<&[u8]>) -> (String, Server) {
+    let server = Server::start([whoami()].into_iter().chain(acts));
+    let mut channel = open_channel(&server);
+    if let Some(bytes) = bytes {
+        let wants = Wants {
+            picture: Some(PictureWish {
+                url: "https://blog.example/dot.png".to_owned(),
+                sha256: None,
+            }),
+            mentions: Vec::new(),
+        };
+        let found = channel.prepare(&wants, Some(Ok(bytes.to_vec())));
+        assert_eq!(found.notes, Vec::<String>::new());
+    }
+    let told = tell(&channel.publish(&[pushed(claim(ACCOUNT, &post_with_picture()))]));
+    (told, server)
+}
+
+fn media(status: u16, url: &str) -> Act {
+    json_answer(status, &format!(r#"{{"id":"22","url":{url}}}"#))
+}
+
+#[test]
+fn a_picture_is_uploaded_with_the_text_that_stands_for_it() {
+    let made = json_answer(200, &status("7", "2026-11-29T10:00:01Z"));
+    let (told, server) = publish_picture(
+        vec![media(200, "\"https://m.example/22\""), made],
+        Some(PNG),
+    );
+    assert_eq!(told, "accepted by response: 7 https://m.example/@blog/7");
+    let requests = server.requests();
+    let form = requests[1].replace(sha256_hex(PNG).split_at(40).0, "DIGITS");
+    let (form, _picture) = form.split_once('\u{fffd}').unwrap();
+    insta::assert_snapshot!(form, @r#"
+    POST /api/v2/media HTTP/1.1
+    accept-encoding: gzip
+    content-length: 447
+    user-agent: sayonce/VERSION
+    host: server
+    accept: application/json
+    cache-control: no-cache
+    content-type: multipart/form-data; boundary=sayonce-DIGITS
+    authorization: Bearer s3cret-value
+
+    --sayonce-DIGITS
+    Content-Disposition: form-data; name="description"
+    Content-Type: text/plain; charset=utf-8
+
+    Two dots, „schön“
+    --sayonce-DIGITS
+    Content-Disposition: form-data; name="file"; filename="picture.png"
+    Content-Type: image/png
+    "#);
+    assert!(
+        requests[2].ends_with(r#""spoiler_text":"news","media_ids":["22"]}"#),
+        "{}",
+        requests[2]
+    );
+}
+
+#[test]
+fn a_picture_that_takes_time_is_waited_for() {
+    let made = || json_answer(200, &status("7", "2026-11-29T10:00:01Z"));
+    let accepted = "accepted by response: 7 https://m.example/@blog/7";
+    let done = || media(200, "\"https://m.example/22\"");
+    for first in [media(202, "null"), media(200, "null")] {
+        let (told, server) =
+            publish_picture(vec![first, media(206, "null"), done(), made()], Some(PNG));
+        assert_eq!(told, accepted);
+        assert!(server.requests()[3].starts_with("GET /api/v1/media/22 "));
+    }
+    let failed = json_answer(422, r#"{"error":"Error processing"}"#);
+    assert_eq!(
+        publish_picture(vec![media(202, "null"), failed], Some(PNG)).0,
+        r#"refused for its picture: its picture: HTTP 422: {"error":"Error processing"}"#
+    );
+    let mut for_ever = vec![media(202, "null")];
+    for_ever.extend((0..15).map(|_| media(206, "null")));
+    assert_eq!(
+        publish_picture(for_ever, Some(PNG)).0,
+        "refused for its picture: the server was not done with the picture in time"
+    );
+    // Older servers have the older place only.
+    let (told, server) = publish_picture(vec![answer(404, "", ""), done(), made()], Some(PNG));
+    assert_eq!(told, accepted);
+    assert!(server.requests()[2].starts_with("POST /api/v1/media "));
+}
+
+#[test]
+fn a_status_is_not_sent_without_the_picture_that_it_names() {
+    let check = |acts: Vec<Act>, bytes: Option<&[u8]>| {
+        let (told, server) = publish_picture(acts, bytes);
+        let posted = server
+            .requests()
+            .iter()
+            .any(|request| request.starts_with("POST /api/v1/statuses "));
+        (told, posted)
+    };
+    let named = |text: &str| text.to_owned();
+    assert_eq!(
+        check(vec![], None),
+        (
+            named(
+                "refused for its picture: this run does not have the picture that the claim names"
+            ),
+            false
+        )
+    );
+    assert_eq!(
+        check(vec![answer(413, "", "")], Some(PNG)),
+        (
+            named("refused for its picture: its picture: HTTP 413"),
+            false
+        )
+    );
+    assert_eq!(
+        check(
+            vec![json_answer(
+                403,
+                r#"{"error":"outside the authorized scopes"}"#
+            )],
+            Some(PNG)
+        )
+        .0,
+        r#"refused for its picture: its picture: HTTP 403: {"error":"outside the authorized scopes"}"#
+    );
+    assert_eq!(
+        check(vec![answer(429, "Retry-After: 9\r\n", "")], Some(PNG)),
+        (
+            named("refused for too many requests (wait 9000 ms): its picture: HTTP 429"),
+            false
+        )
+    );
+    let (told, posted) = check(vec![Act::HangUp], Some(PNG));
+    assert!(
+        told.starts_with("refused for its picture: its picture: the answer of "),
+        "{told}"
+    );
+    assert!(!posted);
+    // Said of the status: nothing was done, and without the picture it may be.
+    let done = media(200, "\"https://m.example/22\"");
+    let unready = json_answer(
+        422,
+        r#"{"error":"Cannot attach files that have not finished processing"}"#,
+    );
+    assert_eq!(
+        check(vec![done, unready], Some(PNG)).0.get(..33),
+        Some("refused for its picture: HTTP 422")
+    );
+}
+
+#[test]
+fn a_server_that_takes_no_post_without_a_picture_is_told_as_such() {
+    let empty = json_answer(403, r#"{"error":"Empty statuses are not allowed"}"#);
+    let server = Server::start([whoami(), empty]);
+    let told = tell(&open_channel(&server).publish(&[pushed(claim(ACCOUNT, &post()))]));
+    assert_eq!(
+        told,
+        r#"refused permanently: HTTP 403: {"error":"Empty statuses are not allowed"}: give the article `image` and `alt` for this channel"#
+    );
 }

@@ -159,3 +159,22 @@ fn a_repeat_sends_the_same_record_also_when_the_picture_has_changed() {
         assert_eq!(uploads(&site), 1, "{fault}");
     }
 }
+
+#[test]
+fn a_status_has_the_picture_that_the_author_wished_for() {
+    let check = |settings: &str, picture: Option<&[u8]>| {
+        let site = site(Kind::Mastodon, None, settings, picture);
+        let ran = site.run(&[]);
+        assert_posted_once(&site, &ran);
+        let media = record(&site, "mastodon")["post"]["media"][0].clone();
+        (media["alt"].clone(), uploads(&site), ran.stderr)
+    };
+    let (alt, uploads, _) = check("image: /cover.png, alt: A cover", Some(&png(3)));
+    assert_eq!((alt, uploads), (json!("A cover"), 1));
+    let (alt, uploads, _) = check("image: /cover.png", Some(&png(3)));
+    assert_eq!((alt, uploads), (Value::Null, 0));
+    let (alt, uploads, said) = check("image: /cover.png, alt: A cover", Some(b"GIF89a"));
+    assert_eq!((alt, uploads), (Value::Null, 0));
+    let told = "article-1 on mastodon: the post is without a picture: the picture is neither PNG, nor JPEG, nor WebP";
+    assert!(said.contains(told), "{said}");
+}

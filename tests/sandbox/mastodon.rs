@@ -115,7 +115,7 @@ fn statuses_are_refused_as_the_service_does() {
     );
     assert_eq!(
         check(&post("x").json(&json!({ "status": "x", "media_ids": ["5"] }))),
-        r#"422 {"error":"Validation failed: Media [\"5\"] not found or already attached to another post"}"#
+        r#"422 {"error":"Validation failed: Media 5 not found or already attached to another post"}"#
     );
     assert_eq!(world.posts().len(), 1);
 }

@@ -357,10 +357,7 @@ impl World {
                     },
                 )
             }
-            Action::Prepare(delivery, _) => (
-                now.plus(Duration::from_millis(50)),
-                Event::Prepared(delivery, Prepared::default()),
-            ),
+            Action::Prepare(delivery, _) => (now, Event::Prepared(delivery, Prepared::default())),
             Action::CheckLive(item, _) => {
                 let result = match self.offline_until {
                     Some(until) if now < until => Err("HTTP 404".to_owned()),

@@ -17,6 +17,8 @@ pub(crate) struct Fields {
     pub(super) language: Option<String>,
     pub(super) sensitive: bool,
     pub(super) in_reply_to: Option<u64>,
+    #[serde(default)]
+    pub(super) media: Vec<u64>,
 }
 
 impl Fields {
@@ -24,14 +26,13 @@ impl Fields {
     pub(super) fn read(request: &Request, base: &Self) -> Result<Self, Reply> {
         let said = parameters(request);
         let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
-        let media = said
-            .get("media_ids")
-            .or_else(|| said.get("media_ids[]"))
-            .filter(|media| !matches!(media, Value::Null) && media.as_array() != Some(&Vec::new()));
-        if let Some(media) = media {
-            let problem = format!("Media {media} not found or already attached to another post");
-            return Err(error(422, &format!("Validation failed: {problem}")));
-        }
+        // An id that is no number is nobody's.
+        let id = |id: &Value| id.as_str().and_then(|id| id.parse().ok()).unwrap_or(0);
+        let media = match said.get("media_ids").or_else(|| said.get("media_ids[]")) {
+            None | Some(Value::Null) => base.media.clone(),
+            Some(Value::Array(ids)) => ids.iter().map(id).collect(),
+            Some(one) => vec![id(one)],
+        };
         if text("scheduled_at").is_some() {
             return Err(error(
                 422,
@@ -63,6 +64,7 @@ impl Fields {
                 None => base.sensitive,
             },
             in_reply_to,
+            media,
         })
     }
 }

@@ -3,6 +3,7 @@
 
 mod fields;
 mod html;
+mod media;
 mod show;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::fields::{Fields, counted_length, is_true};
+use self::media::Attachment;
 use self::show::source;
 use super::journal::wire_time;
 use super::message::{Reply, Request};
@@ -43,6 +45,7 @@ pub(crate) struct Mastodon {
     identity: Identity,
     statuses: BTreeMap<u64, Status>,
     last_id: u64,
+    media: BTreeMap<u64, Attachment>,
     keys: BTreeMap<String, (u64, Timestamp)>,
     /// When statuses were made or edited: what the rate limit counts.
     written: Vec<Timestamp>,
@@ -70,6 +73,8 @@ pub(crate) enum Effect {
         #[serde(with = "wire_time")]
         at: Timestamp,
     },
+    /// A picture was uploaded.
+    Uploaded { attachment: Attachment },
     /// A status was deleted.
     Deleted { id: u64 },
 }
@@ -79,6 +84,8 @@ enum Route {
     Verify,
     InstanceV1,
     InstanceV2,
+    Media,
+    Medium(String),
     Statuses,
     Status(String),
     Source(String),
@@ -94,6 +101,8 @@ impl Route {
             ["api", "v1", "accounts", "verify_credentials"] => Some(Self::Verify),
             ["api", "v1", "instance"] => Some(Self::InstanceV1),
             ["api", "v2", "instance"] => Some(Self::InstanceV2),
+            ["api", "v1" | "v2", "media"] => Some(Self::Media),
+            ["api", "v1", "media", id] => Some(Self::Medium((*id).to_owned())),
             ["api", "v1", "statuses"] => Some(Self::Statuses),
             ["api", "v1", "statuses", id] => Some(Self::Status((*id).to_owned())),
             ["api", "v1", "statuses", id, "source"] => Some(Self::Source((*id).to_owned())),
@@ -113,6 +122,7 @@ impl Mastodon {
             identity,
             statuses: BTreeMap::new(),
             last_id: 0,
+            media: BTreeMap::new(),
             keys: BTreeMap::new(),
             written: Vec::new(),
         }
@@ -140,13 +150,25 @@ impl Mastodon {
             },
             (
                 "GET" | "POST" | "PUT" | "DELETE",
-                Route::Verify | Route::Statuses | Route::Status(_) | Route::Source(_),
+                Route::Verify
+                | Route::Media
+                | Route::Medium(_)
+                | Route::Statuses
+                | Route::Status(_)
+                | Route::Source(_),
             ) if signed_in == SignedIn::No => unauthorized(NO_USER).into(),
             ("GET", Route::Verify) => Reply::json(200, &self.credential_account()).into(),
             ("GET", Route::Source(id)) => match self.status(&id) {
                 Some(status) => Reply::json(200, &source(status)).into(),
                 None => not_found().into(),
             },
+            ("POST", Route::Media) => self.upload(request),
+            ("GET", Route::Medium(id)) => {
+                let found = id.parse().ok().and_then(|id: u64| self.media.get(&id));
+                found
+                    .map_or_else(not_found, |found| Reply::json(200, &self.show_media(found)))
+                    .into()
+            }
             ("POST", Route::Statuses) => self.post(request, now, checks),
             ("PUT", Route::Status(id)) => self.edit(request, &id, now),
             ("DELETE", Route::Status(id)) => self.delete(&id),
@@ -173,6 +195,7 @@ impl Mastodon {
         }
         let fields = match Fields::read(request, &Fields::default()).and_then(|fields| {
             self.validate(&fields)?;
+            self.check_media(&fields, None)?;
             Ok(fields)
         }) {
             Ok(fields) => fields,
@@ -199,6 +222,7 @@ impl Mastodon {
         };
         let fields = match Fields::read(request, &status.fields).and_then(|fields| {
             self.validate(&fields)?;
+            self.check_media(&fields, Some(status.id))?;
             Ok(fields)
         }) {
             Ok(fields) => fields,
@@ -365,6 +389,8 @@ impl Service for Mastodon {
                 Route::Verify
                 | Route::InstanceV1
                 | Route::InstanceV2
+                | Route::Media
+                | Route::Medium(_)
                 | Route::Source(_)
                 | Route::Account(_)
                 | Route::AccountStatuses(_),
@@ -382,7 +408,7 @@ impl Service for Mastodon {
         let written = answer
             .effects
             .iter()
-            .filter(|effect| !matches!(effect, Effect::Deleted { .. }))
+            .filter(|effect| matches!(effect, Effect::Posted { .. } | Effect::Edited { .. }))
             .count();
         Answer {
             reply: self.limited(answer.reply, now, written),
@@ -403,6 +429,9 @@ impl Service for Mastodon {
             Effect::Edited { status, at } => {
                 self.written.push(at);
                 self.statuses.insert(status.id, status);
+            }
+            Effect::Uploaded { attachment } => {
+                self.media.insert(attachment.id, attachment);
             }
             Effect::Deleted { id } => {
                 self.statuses.remove(&id);

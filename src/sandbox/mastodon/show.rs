@@ -9,6 +9,11 @@ impl Mastodon {
         let fields = &status.fields;
         let host = self.identity.public_host();
         let url = self.status_url(status.id);
+        let media: Vec<Value> = fields
+            .media
+            .iter()
+            .filter_map(|id| Some(self.show_media(self.media.get(id)?)))
+            .collect();
         json!({
             "id": status.id.to_string(),
             "created_at": status.created_at.to_string(),
@@ -34,7 +39,7 @@ impl Mastodon {
             "reblog": null,
             "application": { "name": "rehearsal", "website": null },
             "account": self.account(),
-            "media_attachments": [],
+            "media_attachments": media,
             "mentions": [],
             "tags": html::tags(&fields.text, &host),
             "emojis": [],
