@@ -62,6 +62,7 @@ fn with_custom(mut item: Item, text: Option<&str>, warning: Option<&str>) -> Ite
             language: None,
             image: None,
             alt: None,
+            series: None,
         },
     );
     item
@@ -596,6 +597,32 @@ fn devto_bodies_are_the_best_there_is() {
 }
 
 #[test]
+fn devto_articles_stand_on_their_own() {
+    let mut item = with_image(item("Hello"), "cover.png", None);
+    item.body = Some(Body::Markdown(
+        "[docs](/docs/) ![me](me.png)\n\n```\n[code](/x)\n```\n".to_owned(),
+    ));
+    let settings = item.settings.channels.values_mut().next();
+    let Some(ItemChannelSettings::Custom { series, .. }) = settings else {
+        panic!("the channel has settings");
+    };
+    *series = Some("Gardening".to_owned());
+    let rendered = render(&item, &channel("devto", "")).unwrap();
+    let field = |name: &str| rendered.post.string(name);
+    assert_eq!(
+        field("body_markdown"),
+        Some(
+            "[docs](https://blog.example/docs/) ![me](https://blog.example/news/hello/me.png)\n\n```\n[code](/x)\n```\n"
+        )
+    );
+    assert_eq!(field("series"), Some("Gardening"));
+    assert_eq!(
+        field("main_image"),
+        Some("https://blog.example/news/hello/cover.png")
+    );
+}
+
+#[test]
 fn devto_requires_a_title() {
     assert_eq!(
         show_text(&item(" "), &channel("devto", "")),
@@ -674,6 +701,7 @@ fn with_image(mut item: Item, image: &str, alt: Option<&str>) -> Item {
             language: None,
             image: Some(image.to_owned()),
             alt: alt.map(str::to_owned),
+            series: None,
         },
     );
     item

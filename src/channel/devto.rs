@@ -208,6 +208,22 @@ impl Devto {
         }
     }
 
+    /// What becomes of the first attempt whose canonical URL is taken: if none of the account's own articles has it, it
+    /// is somebody else's. Our own is found by the lookup that follows a doubt, and so is what an earlier attempt made.
+    fn taken(&mut self, claim: &Claim, answer: &Answer) -> Outcome {
+        let reason = self.http.describe(answer);
+        let (articles, read) = self.own_articles();
+        let is_ours = articles.iter().any(|article| {
+            let url = article.canonical_url.as_deref();
+            url.is_some_and(|url| same_address(url, &claim.canonical_url))
+        });
+        if is_ours || read.is_err() {
+            return Outcome::InDoubt { reason };
+        }
+        let advice = "another account has published an article with this canonical URL";
+        refused(Refusal::Permanent, format!("{advice}: {reason}"))
+    }
+
     fn remote(&self, article: &Article) -> Remote {
         let from_path = || {
             let path = article.path.as_deref()?;
@@ -280,6 +296,7 @@ impl Channel for Devto {
         let url = below(&self.server, "/api/articles");
         let request = self.with_key(Request::write(url, &body, fence));
         match self.http.send(&request).of_write() {
+            Ok(answer) if claim.attempt == 1 && is_taken(&answer) => self.taken(claim, &answer),
             Ok(answer) => self.outcome(&answer),
             Err(outcome) => outcome,
         }
@@ -303,6 +320,11 @@ impl Channel for Devto {
             .collect();
         found(matches).unwrap_or_else(|| read.map_or_else(cannot_tell, |()| Lookup::Absent))
     }
+}
+
+fn is_taken(answer: &Answer) -> bool {
+    let error = answer.json_error().unwrap_or_default().to_lowercase();
+    answer.status == 422 && error.contains("canonical url has already been taken")
 }
 
 impl Article {

@@ -131,6 +131,8 @@ pub enum ItemChannelSettings {
         image: Option<String>,
         /// The text that stands for the picture.
         alt: Option<String>,
+        /// The series that the article is a part of, where the service has them.
+        series: Option<String>,
     },
 }
 

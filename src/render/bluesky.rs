@@ -33,6 +33,7 @@ pub(super) fn compose(
     let mut notes = notes_without(&[
         ("content warning", wishes.content_warning),
         ("alt", wishes.alt),
+        ("series", wishes.series),
     ]);
     let language = language_of(item, channel, wishes, &mut notes);
     let shown_url = shown(&item.canonical_url);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::fit::shorten;
 use super::template::tag_words;
-use super::{RenderError, Wishes, image_url, liquid, notes_without};
+use super::{RenderError, Wishes, image_url, links, liquid, notes_without};
 use crate::model::item::{Body, Item};
 use crate::model::post::{Post, Rendered};
 
@@ -47,6 +47,9 @@ pub(super) fn compose(
     fields.insert("published".to_owned(), Value::from(published));
     if let Some(image) = image_url(item, wishes) {
         fields.insert("main_image".to_owned(), Value::from(image));
+    }
+    if let Some(series) = wishes.series.map(str::trim).filter(|name| !name.is_empty()) {
+        fields.insert("series".to_owned(), Value::from(series));
     }
     if let Some(id) = organization_id {
         fields.insert("organization_id".to_owned(), Value::from(id));
@@ -119,12 +122,15 @@ fn tags(tags: &[String], notes: &mut Vec<String>) -> Vec<String> {
 
 fn body(item: &Item, notes: &mut Vec<String>) -> Result<String, RenderError> {
     let body = match &item.body {
-        Some(Body::Markdown(markdown)) => liquid::convert(markdown).unwrap_or_else(|code| {
-            notes.push(format!(
-                "the article has `{code}`, which this service would refuse: the body is the description and the link"
-            ));
-            excerpt(item)
-        }),
+        Some(Body::Markdown(markdown)) => match liquid::convert(markdown) {
+            Ok(converted) => links::absolute(&converted, &item.canonical_url),
+            Err(code) => {
+                notes.push(format!(
+                    "the article has `{code}`, which this service would refuse: the body is the description and the link"
+                ));
+                excerpt(item)
+            }
+        },
         // Entities are shown as what they stand for, also in code, and are no Liquid.
         Some(Body::Html(html)) => without_liquid(html),
         None => excerpt(item),

@@ -26,6 +26,7 @@ pub(super) fn compose(
         ("content warning", wishes.content_warning),
         ("image", wishes.image),
         ("alt", wishes.alt),
+        ("series", wishes.series),
     ]);
     let language = language_of(item, channel, wishes, &mut notes);
     let variables = declaration.variables();

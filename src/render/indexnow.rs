@@ -23,6 +23,7 @@ pub(super) fn compose(item: &Item, wishes: &Wishes<'_>) -> Rendered {
             ("language", wishes.language),
             ("image", wishes.image),
             ("alt", wishes.alt),
+            ("series", wishes.series),
         ]),
     }
 }

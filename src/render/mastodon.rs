@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::fit::{Limit, fit};
 use super::template::{Draft, Text};
-use super::{RenderError, Wishes, alt, language_of, length};
+use super::{RenderError, Wishes, alt, language_of, length, notes_without};
 use crate::config::{ChannelConfig, Visibility};
 use crate::model::item::Item;
 use crate::model::media::Picture;
@@ -28,7 +28,7 @@ pub(super) fn compose(
     wishes: &Wishes<'_>,
     options: Options<'_>,
 ) -> Result<Rendered, RenderError> {
-    let mut notes = Vec::new();
+    let mut notes = notes_without(&[("series", wishes.series)]);
     let language = language_of(item, channel, wishes, &mut notes);
     let warning = options
         .content_warning

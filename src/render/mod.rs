@@ -10,6 +10,7 @@ mod fit;
 mod http;
 mod indexnow;
 pub mod length;
+mod links;
 mod liquid;
 mod mastodon;
 pub mod measure;
@@ -171,6 +172,7 @@ struct Wishes<'a> {
     language: Option<&'a str>,
     image: Option<&'a str>,
     alt: Option<&'a str>,
+    series: Option<&'a str>,
 }
 
 impl<'a> Wishes<'a> {
@@ -182,12 +184,14 @@ impl<'a> Wishes<'a> {
                 language,
                 image,
                 alt,
+                series,
             }) => Self {
                 text: text.as_deref(),
                 content_warning: content_warning.as_deref(),
                 language: language.as_deref(),
                 image: image.as_deref(),
                 alt: alt.as_deref(),
+                series: series.as_deref(),
             },
             // Whether there is a delivery at all is the plan's business.
             Some(ItemChannelSettings::Excluded) | None => Self::default(),

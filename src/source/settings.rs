@@ -11,7 +11,14 @@ use crate::model::item::{ItemChannelSettings, ItemSettings};
 use super::dates;
 
 /// What a channel takes for one item.
-const CHANNEL_FIELDS: [&str; 5] = ["text", "content_warning", "language", "image", "alt"];
+const CHANNEL_FIELDS: [&str; 6] = [
+    "text",
+    "content_warning",
+    "language",
+    "image",
+    "alt",
+    "series",
+];
 
 /// What the author says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,12 +99,13 @@ fn read_channel(name: &str, value: &Value) -> Result<ItemChannelSettings, Settin
             language: None,
             image: None,
             alt: None,
+            series: None,
         }),
         Value::Object(fields) => read_channel_fields(name, fields),
         Value::Bool(true) | Value::Null | Value::Number(_) | Value::Array(_) => Err(error(
             &[name],
             &format!(
-                "`{name}` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, and `alt`"
+                "`{name}` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, `alt`, and `series`"
             ),
         )),
     }
@@ -113,7 +121,7 @@ fn read_channel_fields(
             return Err(error(
                 &[name, key],
                 &format!(
-                    "`{key}` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, and `alt`"
+                    "`{key}` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, `alt`, and `series`"
                 ),
             ));
         }
@@ -128,6 +136,7 @@ fn read_channel_fields(
         language: texts.remove("language"),
         image: texts.remove("image"),
         alt: texts.remove("alt"),
+        series: texts.remove("series"),
     })
 }
 
@@ -180,6 +189,7 @@ mod tests {
             language: None,
             image: None,
             alt: None,
+            series: None,
         };
         assert_eq!(
             says,
@@ -216,7 +226,7 @@ mod tests {
         );
         assert_eq!(
             check(json!({"mastodon": 7})),
-            "mastodon: `mastodon` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, and `alt`"
+            "mastodon: `mastodon` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, `alt`, and `series`"
         );
         assert_eq!(
             check(json!({"mastodon": true})),
@@ -224,7 +234,7 @@ mod tests {
         );
         assert_eq!(
             check(json!({"mastodon": {"txt": "x"}})),
-            "mastodon.txt: `txt` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, and `alt`"
+            "mastodon.txt: `txt` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, `alt`, and `series`"
         );
         assert_eq!(
             check(json!({"mastodon": {"text": 1}})),

@@ -204,6 +204,36 @@ fn every_answer_is_in_the_table_or_in_doubt() {
 }
 
 #[test]
+fn a_canonical_url_that_another_account_has_taken_is_a_refusal() {
+    let taken = r#"{"error":"Canonical url has already been taken. Email yo@dev.example for further details.","status":422}"#;
+    let check = |attempt: u32, acts: Vec<Act>| {
+        let first = [whoami(), json_answer(422, taken)];
+        let server = Server::start(first.into_iter().chain(acts));
+        let mut claim = claim(ACCOUNT, &post());
+        claim.attempt = attempt;
+        let told = tell(&open_channel(&server).publish(&[pushed(claim)]));
+        (told, server.requests().len())
+    };
+    let elsewhere = || list(&[article(1, "https://blog.example/other", true)]);
+    let ours = || list(&[article(1, "https://blog.example/a", true)]);
+    let doubt = format!("in doubt: HTTP 422: {taken}");
+    assert_eq!(
+        check(1, vec![elsewhere()]),
+        (
+            format!(
+                "refused permanently: another account has published an article with this canonical URL: HTTP 422: {taken}"
+            ),
+            3
+        )
+    );
+    // Ours is found by the lookup that follows.
+    assert_eq!(check(1, vec![ours()]), (doubt.clone(), 3));
+    // What an earlier attempt made may not be in the list yet.
+    assert_eq!(check(2, vec![elsewhere()]), (doubt.clone(), 2));
+    assert_eq!(check(1, vec![answer(500, "", "")]), (doubt, 3));
+}
+
+#[test]
 fn nothing_is_sent_for_another_account_or_without_a_body() {
     let server = Server::start([whoami()]);
     let told = tell(&open_channel(&server).publish(&[pushed(claim("http://other", &post()))]));

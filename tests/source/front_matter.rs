@@ -143,6 +143,7 @@ fn authors_settings_are_read_from_front_matter_and_manifest() {
             language: None,
             image: None,
             alt: None,
+            series: None,
         })
     );
     assert_eq!(
@@ -153,6 +154,7 @@ fn authors_settings_are_read_from_front_matter_and_manifest() {
             language: None,
             image: None,
             alt: None,
+            series: None,
         })
     );
     assert_eq!(channel("devto"), Some(ItemChannelSettings::Excluded));
