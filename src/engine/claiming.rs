@@ -693,16 +693,19 @@ impl Core {
         let Some(desk) = self.desks.get(channel.name()) else {
             return false;
         };
-        if !desk.is_listed {
+        let Some(listed_at) = desk.listed_at else {
             return true;
-        }
-        // Told by what happened, not by times: the attempt may be another run's, by another clock.
+        };
+        // Told by what happened, not by times: the attempt may be another run's, by another clock. Only what has waited for
+        // its moment in this run is not on a list from before that moment.
         channel.rules.policy == Policy::Verified
-            && desk.list_is_old
             && !on(Mutant::NotListedAgain)
             && due.iter().take(1).any(|(id, _)| {
                 let record = self.outbox.row(id).and_then(Row::publish);
-                record.is_some_and(|record| record.attempt > 0)
+                record.is_some_and(|record| {
+                    let waited = record.due_at().is_some_and(|at| listed_at < at);
+                    record.attempt > 0 && (desk.list_is_old || waited)
+                })
             })
     }
 

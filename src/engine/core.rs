@@ -122,9 +122,9 @@ impl Core {
             Event::Opened { channel, opening } => self.opened(now, &channel, opening),
             Event::Listed {
                 channel,
-                began_at: _,
+                began_at,
                 listing,
-            } => self.listed(now, &channel, listing),
+            } => self.listed(now, &channel, began_at, listing),
             Event::Sent {
                 channel,
                 tokens,
@@ -497,7 +497,9 @@ impl Core {
     pub fn is_finished(&self, now: Timestamp) -> bool {
         let limits = &self.setup.limits;
         if self.stop.is_some_and(|at| now >= at.plus(limits.stop_out)) {
-            return self.journal == Journal::Idle;
+            // A machine that stood still meanwhile is late, and still saves what it knows before it leaves.
+            let is_kept = self.fatal.is_some() || self.outbox.unsaved().is_empty();
+            return self.journal == Journal::Idle && is_kept;
         }
         let answer_awaited = self.stop.is_none_or(|at| now < at.plus(limits.stop_answer));
         let working = self.desks.values().any(|desk| desk.is_working) && answer_awaited;

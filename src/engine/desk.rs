@@ -26,8 +26,8 @@ pub(super) struct Desk {
     pub(super) ready: Vec<PushedClaim>,
     /// Claims of this run, with what they are for. An answer may come after another run took over.
     pub(super) own: BTreeMap<Token, DeliveryId>,
-    /// The list of recent posts was read in this run.
-    pub(super) is_listed: bool,
+    /// When the list of recent posts was asked for that was last read in this run.
+    pub(super) listed_at: Option<Timestamp>,
     /// An attempt has failed since that list was asked for, or another run wrote to the ledger.
     pub(super) list_is_old: bool,
     /// Deliveries of other runs that were looked for once in this run.
@@ -67,7 +67,7 @@ impl Desk {
             is_working: false,
             ready: Vec::new(),
             own: BTreeMap::new(),
-            is_listed: false,
+            listed_at: None,
             list_is_old: false,
             looked_for: BTreeSet::new(),
             not_before: None,

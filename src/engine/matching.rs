@@ -79,6 +79,21 @@ pub fn seen(
     }
 }
 
+/// Returns since when a post can be of this edition, if it is not the first: a new edition is not the one before it.
+///
+/// That is when a person ordered it. But somebody who releases it later speaks of what is sent already: then it is since the
+/// claim, by a clock that may be `skew` ahead of the service's.
+pub(super) fn edition_since(record: &Record, skew: Duration) -> Option<Timestamp> {
+    let decided_at = record
+        .by
+        .as_ref()
+        .filter(|_| record.edition > 1)
+        .map(|by| by.at)?;
+    let claimed_at = record.claim.as_ref().map(|claim| claim.first_claimed_at);
+    let released_since = claimed_at.filter(|claimed_at| *claimed_at < decided_at);
+    Some(released_since.map_or(decided_at, |claimed_at| claimed_at.minus(skew)))
+}
+
 /// Returns posts of a delivery that is done beyond the ones that its record has: an earlier request took effect after all,
 /// later than the service was given. Only where more than one request was made, and only posts of their time: what people
 /// post themselves is theirs.
@@ -90,8 +105,17 @@ pub(super) fn surplus(posts: &[SeenPost], url: &str, record: &Record) -> Vec<Rem
     else {
         return Vec::new();
     };
+    // The claims of an earlier edition are gone, but not what may come of them: it comes no earlier than its receipt did,
+    // give or take what one attempt takes. Of editions that were each sent once, nothing is left to come.
+    let attempt_takes = claim.quiet_until.since(claim.claimed_at);
+    let receipts = record.receipts.iter().map(|receipt| receipt.at);
+    let earlier = receipts
+        .min()
+        .filter(|_| record.edition > 1 && record.attempt > record.edition)
+        .map(|at| at.minus(attempt_takes));
+    let from = earlier.map_or(claim.first_claimed_at, |at| at.min(claim.first_claimed_at));
     let (from, to) = (
-        claim.first_claimed_at.floor_to_second(),
+        from.floor_to_second(),
         claim.quiet_until.plus(SURPLUS_WITHIN),
     );
     let late = record.receipts.iter().map(|receipt| &receipt.remote);

@@ -20,7 +20,7 @@ use crate::plan::survey::Verdict;
 use super::backoff::backoff;
 use super::core::Core;
 use super::desk::{DOUBTS_MAX, Desk, FAILURES_MAX, Phase};
-use super::matching::{Seen, seen, surplus};
+use super::matching::{Seen, edition_since, seen, surplus};
 use super::outbox::Sort;
 
 impl Core {
@@ -102,7 +102,13 @@ impl Core {
     }
 
     /// Takes the account's recent posts: what is there already is adopted, not posted.
-    pub(super) fn listed(&mut self, now: Timestamp, name: &ChannelName, listing: Listing) {
+    pub(super) fn listed(
+        &mut self,
+        now: Timestamp,
+        name: &ChannelName,
+        began_at: Timestamp,
+        listing: Listing,
+    ) {
         let Some(desk) = self.desks.get_mut(name) else {
             return;
         };
@@ -110,6 +116,8 @@ impl Core {
         let posts = match listing {
             Listing::Posts(posts) => posts,
             Listing::CannotTell { reason } => {
+                // The one before it, if there is one, says no more than it did.
+                desk.list_is_old = true;
                 self.failed(
                     now,
                     name,
@@ -119,7 +127,7 @@ impl Core {
                 return;
             }
         };
-        desk.is_listed = true;
+        desk.listed_at = Some(began_at);
         self.note_surplus(now, name, &posts);
         let Some(survey) = &self.survey else { return };
         // What is on its way to the remote (an earlier run's outcome from the journal) is not compared now, so it is not
@@ -150,12 +158,9 @@ impl Core {
                     .or_else(|| row.map(|row| row.canonical_url.clone()))?;
                 let published =
                     item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);
-                // A new edition is not the one before it.
-                let decided_at = record
-                    .filter(|record| record.edition > 1)
-                    .and_then(|record| record.by.as_ref())
-                    .map(|by| by.at);
-                let not_before = published.max(decided_at);
+                let skew = self.setup.limits.clock_skew;
+                let not_before =
+                    published.max(record.and_then(|record| edition_since(record, skew)));
                 open.then(|| (surveyed.id.clone(), url, not_before, record.cloned()))
             })
             .collect();

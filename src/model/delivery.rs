@@ -503,6 +503,13 @@ impl Record {
         self.attempt.saturating_sub(self.uncounted)
     }
 
+    /// Returns when it is due again, if it waits for that. What somebody set from doubt to `retry` by hand waits for the
+    /// quiet point, as what is released with a command does: no run leaves a doubt in that state.
+    pub fn due_at(&self) -> Option<Timestamp> {
+        let doubted = self.claim.as_ref().filter(|_| self.doubtful);
+        self.not_before.max(doubted.map(|claim| claim.quiet_until))
+    }
+
     /// Returns the token of the latest claim.
     pub fn token(&self) -> Option<&Token> {
         self.claim.as_ref().map(|claim| &claim.token)

@@ -98,7 +98,7 @@ pub fn decide(
                 record.attempts_counted()
             ))
         }
-        (State::Retry, _) => match record.not_before {
+        (State::Retry, _) => match record.due_at() {
             Some(until) if until > now => Step::Later {
                 until,
                 why: record

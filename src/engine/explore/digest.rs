@@ -457,7 +457,7 @@ impl<'a> Sink<'a> {
             Phase::Closed { .. } => "closed",
         });
         self.flags([desk.is_working, desk.list_is_old]);
-        self.flags([desk.is_listed]);
+        self.time(desk.listed_at);
         self.number(desk.ready.len());
         for pushed in &desk.ready {
             self.token(Some(&pushed.claim().token));
