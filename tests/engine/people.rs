@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use sayonce::model::delivery::{Decision, Event, State, next};
+use sayonce::model::delivery::{Decision, Event, Operation, State, next};
 use sayonce::model::item::ItemChannelSettings;
 use sayonce::plan::decide::{Step, decide};
 
-use super::{BLUESKY, HOUR, MASTODON, name, run_killed_at_write, told, warnings, world};
-use crate::simulation::Fault;
+use super::{
+    BLUESKY, HOUR, MASTODON, name, only_record, run_killed_at_write, told, warnings, world,
+};
+use crate::simulation::{Fault, World, article};
 
 #[test]
 fn an_article_that_was_taken_off_the_site_in_doubt_is_held_and_not_sent_again() {
@@ -160,4 +162,131 @@ fn a_channel_that_was_not_asked_for_does_not_set_the_exit_code() {
         told(&world.run()),
         ["exit 0", "a1 on bluesky: done: response"]
     );
+}
+
+/// A person's word.
+fn word(world: &World, verb: &str) -> Decision {
+    Decision {
+        who: "me".to_owned(),
+        at: world.now,
+        verb: verb.to_owned(),
+        why: None,
+    }
+}
+
+/// Tells the only row what happened, each in a commit of its own.
+fn tell(world: &mut World, events: impl IntoIterator<Item = Event>) {
+    for event in events {
+        let mut rows = world.remote.rows();
+        let mut row = rows.next().unwrap().clone();
+        assert_eq!(rows.count(), 0, "one row");
+        let record = next(row.publish(), event).unwrap();
+        row.operations.insert(Operation::Publish, record);
+        world.remote.decide(row);
+    }
+}
+
+/// The request of a run that was killed is in doubt, and a person says `retry`.
+fn doubt_and_release(world: &mut World) {
+    let doubted = Event::Doubted {
+        reason: "no answer".to_owned(),
+        at: world.now,
+    };
+    let by = word(world, "retry");
+    tell(world, [doubted, Event::Released { by }]);
+}
+
+fn order_again(world: &mut World) {
+    let by = word(world, "again");
+    tell(world, [Event::Again { by }]);
+}
+
+#[test]
+fn what_somebody_set_to_retry_by_hand_waits_until_its_last_request_is_surely_over() {
+    let mut world = world(&[MASTODON], 1);
+    world.service("mastodon").order(1, Fault::LostRequest);
+    run_killed_at_write(&mut world, "mastodon", 1);
+    let at = world.now;
+    let mut record = only_record(&world);
+    let reason = String::new();
+    for event in [
+        Event::Doubted {
+            reason: reason.clone(),
+            at,
+        },
+        Event::Held { reason, at },
+    ] {
+        record = next(Some(&record), event).unwrap();
+    }
+    record.state = State::Retry;
+    let quiet = record.claim.as_ref().unwrap().quiet_until;
+    let rules = &world.config.channels[0].rules;
+    let step = |now| decide(Some(&record), None, rules, true, now);
+    let (before, after) = (at, quiet.plus(Duration::from_secs(1)));
+    assert!(matches!(step(before), Step::Later { until, .. } if until == quiet));
+    assert!(matches!(step(after), Step::Send { .. }));
+}
+
+/// The run reads the account's list for another article while what was released still waits.
+#[test]
+fn what_a_person_released_is_looked_for_again_when_its_time_has_come() {
+    let mut world = world(&[MASTODON], 1);
+    let slow = Fault::Slow(Duration::from_mins(6));
+    world.service("mastodon").order(1, slow);
+    run_killed_at_write(&mut world, "mastodon", 1);
+    doubt_and_release(&mut world);
+    world.items.push(article(&world.config.site.url, 2));
+    assert_eq!(world.run().exit.code(), 0);
+    assert_eq!(world.service("mastodon").writes(), 2);
+    world.assert_exactly_once();
+}
+
+#[test]
+fn a_new_edition_that_a_person_released_after_it_was_sent_is_found() {
+    let mut world = world(&[MASTODON], 1);
+    drop(world.run());
+    world.now = world.now.plus(HOUR);
+    order_again(&mut world);
+    let slow = Fault::Slow(Duration::from_mins(6));
+    world.service("mastodon").order(1, slow);
+    run_killed_at_write(&mut world, "mastodon", 2);
+    world.now = world.now.plus(Duration::from_mins(7));
+    doubt_and_release(&mut world);
+    world.now = world.now.plus(HOUR);
+    drop(world.run());
+    assert_eq!(world.service("mastodon").writes(), 2);
+    let record = only_record(&world);
+    let id = record.remote.and_then(|remote| remote.id);
+    assert_eq!((record.state, id.as_deref()), (State::Done, Some("2")));
+}
+
+/// The service is longer at work than its quarantine, and when its post appears a new edition was ordered.
+#[test]
+fn a_second_post_of_an_earlier_edition_is_told_and_kept() {
+    let mut world = world(&[MASTODON], 1);
+    let overdue = Fault::Slow(Duration::from_mins(20));
+    world.service("mastodon").order(1, overdue);
+    assert_eq!(world.run().exit.code(), 0);
+    world.now = world.now.plus(HOUR);
+    order_again(&mut world);
+    drop(world.run());
+    assert_eq!(world.service("mastodon").writes(), 3);
+    world.items.push(article(&world.config.site.url, 2));
+    let told: Vec<_> = world
+        .run()
+        .alarms
+        .into_iter()
+        .filter(|alarm| alarm.contains("it stands twice"))
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let row = world.remote.rows().next().unwrap();
+    let record = row.publish().unwrap();
+    let late = record.receipts.iter().map(|receipt| &receipt.remote);
+    let ids: Vec<_> = record
+        .remote
+        .iter()
+        .chain(late)
+        .filter_map(|remote| remote.id.as_deref())
+        .collect();
+    assert_eq!(ids, ["3", "2", "1"]);
 }

@@ -121,3 +121,31 @@ fn no_stop_with_any_lost_push_ends_with_a_false_proof() {
     }
     assert!((40..200).contains(&proofs), "{proofs} of 240");
 }
+
+/// What a laptop does that is closed just then, or a machine that is short of everything.
+#[test]
+fn a_stopped_machine_that_stood_still_until_after_its_time_keeps_its_receipt() {
+    let mut world = world(&[MASTODON], 1);
+    world.remote.faults.insert(2, PushFault::LostPush);
+    let mut run = world.start();
+    let stopped = world.now.plus(Duration::from_secs(2));
+    run.stop(stopped);
+    world.go_until(&mut run, |world| world.now >= stopped);
+    world.now = stopped.plus(Duration::from_mins(1));
+    let ending = world.finish(&mut run);
+    assert_eq!(
+        told(&ending),
+        [
+            "exit 3",
+            "a1 on mastodon: done: response",
+            "! the run was stopped before its outcomes were on the ledger's remote"
+        ]
+    );
+    let saved: Vec<_> = run
+        .journal
+        .iter()
+        .filter_map(|row| row.publish())
+        .map(|record| record.state)
+        .collect();
+    assert_eq!(saved, [State::Done]);
+}
