@@ -1,6 +1,6 @@
 //! Panics of libraries that are caught: they become errors of ours, and what they say is not shown.
 //!
-//! Invariant: only the first panic inside [`catch`] is silent, and only on the thread that catches it. Every other
+//! Invariant: only the first panic inside `catch` is silent, and only on the thread that catches it. Every other
 //! panic is told as it would be without this file.
 
 use std::cell::Cell;

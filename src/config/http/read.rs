@@ -37,7 +37,7 @@ const MEANINGS: [(&str, Meaning); 6] = [
     (Meaning::AcceptedLater.label(), Meaning::AcceptedLater),
 ];
 
-/// Only presets have these beside [`HTTP_KEYS`]: what a user writes in the channel's own table.
+/// Only presets have these beside the keys of `http`: what a user writes in the channel's own table.
 const PRESET_POLICIES: [(&str, Policy); 4] = [
     (Policy::AtLeastOnce.label(), Policy::AtLeastOnce),
     (Policy::Keyed.label(), Policy::Keyed),
