@@ -35,7 +35,7 @@ use self::search::{Found, explore};
 /// How many states of each world are explored in an ordinary test run, which takes seconds.
 const STATES_SHORT: usize = 4_000;
 
-/// `SAYONCE_EXPLORE=2000000 cargo test --release --lib -- explore --nocapture` looks at as many states of each world.
+/// `SAYONCE_EXPLORE=2000000 cargo test --profile soak --lib -- explore --nocapture` looks at as many states of each world.
 fn states_wanted() -> Option<usize> {
     let wanted = Environment::of_process();
     let wanted = wanted.get("SAYONCE_EXPLORE")?;

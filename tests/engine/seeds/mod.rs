@@ -38,7 +38,7 @@ fn in_every_history_each_delivery_is_posted_as_its_policy_allows_and_proved() {
     }
     assert!(
         failed.is_empty(),
-        "{} of {count} seeds failed; to replay one, with all that happens: {VARIABLE}=17..18 cargo test --release \
+        "{} of {count} seeds failed; to replay one, with all that happens: {VARIABLE}=17..18 cargo test --profile soak \
          --test all -- engine::seeds --nocapture (for 17)\n{}",
         failed.len(),
         failed[..failed.len().min(NAMED_MAX)].join("\n")
