@@ -697,14 +697,14 @@ impl Core {
             return true;
         };
         // Told by what happened, not by times: the attempt may be another run's, by another clock. Only what has waited for
-        // its moment in this run is not on a list from before that moment.
-        channel.rules.policy == Policy::Verified
-            && !on(Mutant::NotListedAgain)
+        // its moment in this run is not on a list from before that moment. What is repeated while in doubt was looked for.
+        !on(Mutant::NotListedAgain)
             && due.iter().take(1).any(|(id, _)| {
                 let record = self.outbox.row(id).and_then(Row::publish);
                 record.is_some_and(|record| {
                     let waited = record.due_at().is_some_and(|at| listed_at < at);
-                    record.attempt > 0 && (desk.list_is_old || waited)
+                    let refused = record.state == State::Retry && record.attempt > 0;
+                    refused && (desk.list_is_old || waited)
                 })
             })
     }

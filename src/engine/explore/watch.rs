@@ -336,8 +336,10 @@ pub(super) fn check(world: &World) -> Checked {
         require(true_done, Rule::TrueDone, || {
             "done without a post".to_owned()
         })?;
-        // A person who lets it be sent again says that it is not there.
+        // A person who lets it be sent again says that it is not there. A service that takes harmless repeats and can't be
+        // read can't be asked whether what it refused was done all the same.
         let true_failed = record.state != State::Failed
+            || policy == Policy::AtLeastOnce
             || world.watch.released > 0
             || world.service.count(&row.canonical_url) == 0;
         require(true_failed, Rule::TrueFailed, || {
