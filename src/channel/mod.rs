@@ -19,7 +19,7 @@ pub mod registry;
 
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::media::{Prepared, Wants};
-use crate::model::outcome::{Listing, Lookup, Opening, Outcome};
+use crate::model::outcome::{Listing, Lookup, Opening, Outcome, Refusal};
 use crate::model::time::Timestamp;
 
 /// A service, as the engine's worker uses it. Calls block, at most for the channel's timeout.
@@ -53,4 +53,34 @@ pub trait Channel: Send {
 
     /// Looks for the post of `claim` on the account's own server.
     fn lookup(&mut self, claim: &Claim) -> Lookup;
+
+    /// Changes the post `target` of the claim to the claim's post, with one request. Never makes a second post: where
+    /// there is nothing to change, nothing is done, and that is a refusal.
+    ///
+    /// Called only where [`KindTraits::updates`](crate::model::channel::KindTraits) says so.
+    fn update(&mut self, _claim: &PushedClaim) -> Outcome {
+        Outcome::Refused {
+            refusal: Refusal::Permanent,
+            reason: "a post can't be changed on this service".to_owned(),
+        }
+    }
+
+    /// Takes the post `target` of the claim down. Accepted only when reading shows that it is gone, whatever the request
+    /// was answered; gone already is accepted too, with the receipt that the claim names.
+    ///
+    /// Called only where [`KindTraits::retracts`](crate::model::channel::KindTraits) says so.
+    fn retract(&mut self, _claim: &PushedClaim) -> Outcome {
+        Outcome::Refused {
+            refusal: Refusal::Permanent,
+            reason: "a post can't be taken down on this service".to_owned(),
+        }
+    }
+
+    /// Whether what an update or a retraction asks for is so by now: found, the post `target` shows the claim's post,
+    /// or is gone; absent, it shows something else, or still stands.
+    fn effect(&mut self, _claim: &Claim) -> Lookup {
+        Lookup::CannotTell {
+            reason: "this service can't be read".to_owned(),
+        }
+    }
 }

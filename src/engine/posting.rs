@@ -259,6 +259,8 @@ pub(super) fn claim_of(row: &Row, channel: &ChannelConfig) -> Option<Claim> {
         item: row.item.clone(),
         channel: channel.name().clone(),
         account: row.account.clone()?,
+        operation: delivery::Operation::Publish,
+        target: None,
         token: claim.token.clone(),
         key: claim.key.clone(),
         attempt: record.attempt,

@@ -9,6 +9,8 @@ use std::thread;
 use crate::channel::Channel;
 use crate::clock::Clock;
 use crate::ledger::Store;
+use crate::model::claim::{Claim, PushedClaim};
+use crate::model::delivery::Operation;
 use crate::model::ids::ChannelName;
 use crate::model::media::Prepared;
 use crate::model::outcome::{Listing, Lookup, Opening, Outcome, Trouble};
@@ -160,8 +162,10 @@ fn serve(
                     .iter()
                     .map(|pushed| pushed.claim().token.clone())
                     .collect(),
-                outcome: guarded(|| service.publish(&claims)).unwrap_or_else(|| Outcome::InDoubt {
-                    reason: PANICKED.to_owned(),
+                outcome: guarded(|| send(&mut *service, &claims)).unwrap_or_else(|| {
+                    Outcome::InDoubt {
+                        reason: PANICKED.to_owned(),
+                    }
                 }),
             },
             Action::Look(channel, claim) => Event::Looked {
@@ -170,8 +174,10 @@ fn serve(
                     channel,
                 },
                 began_at,
-                lookup: guarded(|| service.lookup(&claim)).unwrap_or_else(|| Lookup::CannotTell {
-                    reason: PANICKED.to_owned(),
+                lookup: guarded(|| look(&mut *service, &claim)).unwrap_or_else(|| {
+                    Lookup::CannotTell {
+                        reason: PANICKED.to_owned(),
+                    }
                 }),
             },
             Action::ReadLedger
@@ -185,6 +191,25 @@ fn serve(
         if events.send(event).is_err() {
             return;
         }
+    }
+}
+
+/// Claims of one batch announce; what changes or takes down a post goes alone.
+fn send(service: &mut dyn Channel, claims: &[PushedClaim]) -> Outcome {
+    match claims {
+        [claim] => match claim.claim().operation {
+            Operation::Publish => service.publish(claims),
+            Operation::Update(_) => service.update(claim),
+            Operation::Retract => service.retract(claim),
+        },
+        claims => service.publish(claims),
+    }
+}
+
+fn look(service: &mut dyn Channel, claim: &Claim) -> Lookup {
+    match claim.operation {
+        Operation::Publish => service.lookup(claim),
+        Operation::Update(_) | Operation::Retract => service.effect(claim),
     }
 }
 

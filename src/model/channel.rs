@@ -54,6 +54,8 @@ impl Kind {
                 default_interval: Duration::ZERO,
                 keyed: false,
                 verified: false,
+                updates: false,
+                retracts: false,
             },
             Self::Bluesky => KindTraits {
                 readable: true,
@@ -63,6 +65,8 @@ impl Kind {
                 default_interval: Duration::from_secs(1),
                 keyed: true,
                 verified: true,
+                updates: false,
+                retracts: false,
             },
             Self::Mastodon => KindTraits {
                 readable: true,
@@ -72,6 +76,8 @@ impl Kind {
                 default_interval: Duration::from_secs(1),
                 keyed: false,
                 verified: true,
+                updates: false,
+                retracts: false,
             },
             Self::Devto => KindTraits {
                 readable: true,
@@ -82,6 +88,8 @@ impl Kind {
                 default_interval: Duration::from_secs(4),
                 keyed: false,
                 verified: true,
+                updates: false,
+                retracts: false,
             },
             // The least that any declaration makes possible; what more it makes possible, it says itself.
             Self::Http => KindTraits {
@@ -92,6 +100,8 @@ impl Kind {
                 default_interval: Duration::from_secs(1),
                 keyed: false,
                 verified: false,
+                updates: false,
+                retracts: false,
             },
         }
     }
@@ -105,6 +115,10 @@ impl fmt::Display for Kind {
 
 /// What a service makes possible; data, so that rules can be checked against it at load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says by itself whether the service can do one thing"
+)]
 pub struct KindTraits {
     /// The account's own posts can be listed and searched.
     pub readable: bool,
@@ -120,6 +134,10 @@ pub struct KindTraits {
     pub keyed: bool,
     /// It can be read back, so it can carry [`Policy::Verified`].
     pub verified: bool,
+    /// A post can be changed where it stands.
+    pub updates: bool,
+    /// A post can be taken down, and whether it is gone can be seen.
+    pub retracts: bool,
 }
 
 /// What a successful answer carries.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::delivery::Operation;
 use super::ids::{Account, ChannelName, IdempotencyKey, Token};
 use super::item::ItemId;
+use super::outcome::Remote;
 use super::post::Post;
 use super::time::Timestamp;
 
@@ -16,6 +18,10 @@ pub struct Claim {
     pub channel: ChannelName,
     /// Who posts.
     pub account: Account,
+    /// What is to be done.
+    pub operation: Operation,
+    /// The post that is changed or taken down; none: this claim makes it.
+    pub target: Option<Remote>,
     /// The claim's random name.
     pub token: Token,
     /// The logical action's name, for services that take one.

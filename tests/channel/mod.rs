@@ -158,6 +158,8 @@ fn claim(account: &str, post: &Value) -> Claim {
         item: ItemId::from_stored("a"),
         channel: ChannelName::new("test").unwrap(),
         account: Account::new(account),
+        operation: sayonce::model::delivery::Operation::Publish,
+        target: None,
         token: Token::from_bytes([7; 16]),
         key: IdempotencyKey::parse(&format!("so1-{}", "5f".repeat(32))).unwrap(),
         attempt: 1,

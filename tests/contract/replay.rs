@@ -97,6 +97,8 @@ fn claim(account: &str, post: Value, url: &str, claimed_at: &str) -> Claim {
         item: ItemId::from_stored("a"),
         channel: ChannelName::new("there").unwrap(),
         account: Account::new(account),
+        operation: sayonce::model::delivery::Operation::Publish,
+        target: None,
         token: Token::from_bytes([7; 16]),
         key: IdempotencyKey::parse(&format!("so1-{}", "5f".repeat(32))).unwrap(),
         attempt: 1,

@@ -388,6 +388,8 @@ fn a_landed_claim_can_be_proved_from_the_tip() {
         item: row.item.clone(),
         channel: row.channel.clone(),
         account: row.account.clone().unwrap(),
+        operation: sayonce::model::delivery::Operation::Publish,
+        target: None,
         token,
         key: record.key.clone(),
         attempt: 1,

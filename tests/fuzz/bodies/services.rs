@@ -273,6 +273,8 @@ fn claim(kind: Kind, account: &str) -> Claim {
         item: ItemId::from_stored("a"),
         channel: config(kind).name().clone(),
         account: Account::new(account),
+        operation: sayonce::model::delivery::Operation::Publish,
+        target: None,
         token: Token::from_bytes([7; 16]),
         key: IdempotencyKey::parse(&format!("so1-{}", "5f".repeat(32))).expect("that is a key"),
         attempt: 1,
