@@ -80,6 +80,12 @@ pub enum Command {
     Again(DecisionArgs),
     /// Never announce this article on this channel
     Skip(DecisionArgs),
+    /// Change a post to what its article says now, though nobody edited it or the channel does not follow edits
+    Update(LaterArgs),
+    /// Take a post down
+    ///
+    /// The next run takes it down, and looks whether it is gone. The ledger keeps what was there.
+    Retract(LaterArgs),
     /// Say that an article is known under an older address
     Rename(RenameArgs),
     /// Answer a ledger that was rewound, or that belongs to another repository
@@ -112,6 +118,8 @@ impl Command {
             | Self::Retry(_)
             | Self::Again(_)
             | Self::Skip(_)
+            | Self::Update(_)
+            | Self::Retract(_)
             | Self::Rename(_)
             | Self::Ledger(_)
             | Self::Completions(_)
@@ -137,6 +145,8 @@ impl Command {
             Self::Retry(_) => "retry",
             Self::Again(_) => "again",
             Self::Skip(_) => "skip",
+            Self::Update(_) => "update",
+            Self::Retract(_) => "retract",
             Self::Rename(_) => "rename",
             Self::Ledger(LedgerCommand::Accept(_)) => "ledger accept",
             Self::Ledger(LedgerCommand::Repair(_)) => "ledger repair",
@@ -163,6 +173,8 @@ impl Command {
             | Self::Retry(_)
             | Self::Again(_)
             | Self::Skip(_)
+            | Self::Update(_)
+            | Self::Retract(_)
             | Self::Rename(_)
             | Self::Ledger(_)
             | Self::Completions(_)
@@ -191,6 +203,8 @@ impl Command {
             | Self::Retry(_)
             | Self::Again(_)
             | Self::Skip(_)
+            | Self::Update(_)
+            | Self::Retract(_)
             | Self::Rename(_)
             | Self::Ledger(_)
             | Self::Completions(_)
@@ -475,6 +489,19 @@ pub struct DecisionArgs {
     /// Why, for the ledger
     #[arg(long, value_name = "TEXT")]
     pub why: Option<String>,
+}
+
+/// What `update` and `retract` take.
+#[derive(Debug, Args)]
+pub struct LaterArgs {
+    /// The article: its id, its URL or its source file
+    pub item: String,
+    /// The channels; none: all on which it is posted
+    #[arg(value_name = "CHANNEL")]
+    pub channels: Vec<String>,
+    /// Why.
+    #[command(flatten)]
+    pub reason: WhyArgs,
 }
 
 /// What `rename` takes.

@@ -122,6 +122,8 @@ fn refuse_strange(cli: &Cli) -> Result<(), Failure> {
         | Command::Retry(_)
         | Command::Again(_)
         | Command::Skip(_)
+        | Command::Update(_)
+        | Command::Retract(_)
         | Command::Rename(_)
         | Command::Ledger(_) => [cli.config.as_deref(), None],
     };
@@ -188,6 +190,8 @@ const fn fail_on_of(command: &mut Command) -> Option<&mut Option<Codes>> {
         | Command::Retry(_)
         | Command::Again(_)
         | Command::Skip(_)
+        | Command::Update(_)
+        | Command::Retract(_)
         | Command::Rename(_)
         | Command::Ledger(_)
         | Command::Completions(_)
@@ -227,6 +231,8 @@ fn on_pull_request(command: Command, notices: &mut Vec<Notice>) -> Result<Comman
         | Command::Retry(_)
         | Command::Again(_)
         | Command::Skip(_)
+        | Command::Update(_)
+        | Command::Retract(_)
         | Command::Rename(_)
         | Command::Ledger(_)
         | Command::Completions(_)

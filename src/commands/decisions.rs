@@ -117,14 +117,14 @@ pub(super) fn rename(
 }
 
 /// Where decisions are made.
-struct Desk {
-    world: World,
-    store: GitStore,
-    clock: Arc<dyn Clock>,
+pub(super) struct Desk {
+    pub(super) world: World,
+    pub(super) store: GitStore,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 impl Desk {
-    fn open(place: &Place, environment: &Environment) -> Result<Self, Failure> {
+    pub(super) fn open(place: &Place, environment: &Environment) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let world = World::read(place, &clock)?;
         let store = world.store(environment, &clock)?;
@@ -162,7 +162,8 @@ impl Desk {
                 now,
             );
             let row = decided(&delivery, snapshot, &all, verb, by, now)?;
-            let not_before = row.publish().and_then(|record| record.not_before);
+            let row_operation = row.current();
+            let not_before = row.record().and_then(|record| record.not_before);
             let until = not_before
                 .filter(|at| *at > now)
                 .map_or_else(String::new, |at| {
@@ -178,7 +179,7 @@ impl Desk {
                     row,
                     expected: stored.map(|stored| stored.blob.clone()),
                 }],
-                told: format!("{delivery}: {}{until}\n", said(verb)),
+                told: format!("{delivery}: {}{until}\n", said(verb, row_operation)),
                 at: now,
                 ..Commit::default()
             }))
@@ -365,8 +366,9 @@ fn decided(
     now: Timestamp,
 ) -> Result<Row, Failure> {
     let row = snapshot.rows.get(delivery).map(|stored| stored.row.clone());
-    let record = row.as_ref().and_then(Row::publish);
-    if let Some(hint) = wrong_verb(verb, record, delivery, now) {
+    let current = row.as_ref().map_or(Operation::Publish, Row::current);
+    let record = row.as_ref().and_then(Row::record);
+    if let Some(hint) = wrong_verb(verb, current, record, delivery, now) {
         let state = record.map_or("not sent yet", |record| record.state.label());
         return Err(Failure::new(
             Exit::Usage,
@@ -384,10 +386,17 @@ fn decided(
         Verb::Again => Event::Again { by },
         Verb::Skip => Event::Skipped { by },
     };
+    // Announcing it once more is about the announcement, whatever was done to it since.
+    let operation = match verb {
+        Verb::Again => Operation::Publish,
+        Verb::Approve | Verb::Posted(_) | Verb::NotPosted | Verb::Retry | Verb::Skip => current,
+    };
+    let record = row.as_ref().and_then(|row| row.operations.get(&operation));
     let after =
         delivery::next(record, event).map_err(|illegal| Failure::new(Exit::Internal, illegal))?;
     let item = survey.items.get(&delivery.item);
-    let to_be_rendered = after.state == State::Retry && !after.frozen;
+    let to_be_rendered =
+        after.state == State::Retry && !after.frozen && operation != Operation::Retract;
     if to_be_rendered && item.is_some_and(|item| excluded_by_author(item, &delivery.channel)) {
         return Err(
             Failure::new(Exit::Usage, anyhow!("the author excluded {delivery}")).hinted(format!(
@@ -406,7 +415,13 @@ fn decided(
             ));
         }
     };
-    row.operations.insert(Operation::Publish, after);
+    row.operations.insert(operation, after);
+    if let (Verb::Skip, Operation::Update(_), Some((_, said))) =
+        (verb, operation, survey.article(&delivery.item))
+    {
+        // This edit is left out, the next one is not.
+        row.article = Some(said.article.clone());
+    }
     Ok(row)
 }
 

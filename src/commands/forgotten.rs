@@ -1,14 +1,11 @@
 //! What a rewound ledger forgets when a person takes it as it is: where nothing is ever sent twice by itself, that is
 //! held, so that taking the ledger is not taken for leave to send again.
 
-use std::collections::BTreeMap;
-
 use crate::config::Config;
 use crate::ledger::{Change, Snapshot, Standing};
 use crate::model::channel::Policy;
 use crate::model::delivery::{Event, Operation, Record, next};
 use crate::model::ids::ChannelName;
-use crate::model::row::Row;
 use crate::model::time::Timestamp;
 
 use super::ledger::lost;
@@ -44,14 +41,9 @@ fn hold(change: Change, tip: &Snapshot, now: Timestamp) -> Option<Change> {
         at: now,
     };
     let record = next(stands.and_then(|stored| stored.row.publish()), event).ok()?;
-    let identity = stands.map_or(row, |stored| stored.row.clone());
-    Some(Change {
-        row: Row {
-            operations: BTreeMap::from([(Operation::Publish, record)]),
-            ..identity
-        },
-        expected,
-    })
+    let mut row = stands.map_or(row, |stored| stored.row.clone());
+    row.operations.insert(Operation::Publish, record);
+    Some(Change { row, expected })
 }
 
 fn reason(before: &Record) -> String {

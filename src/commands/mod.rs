@@ -14,6 +14,7 @@ mod doctor;
 mod example;
 mod forgotten;
 mod init;
+mod later;
 mod ledger;
 mod man;
 mod plan;
@@ -32,6 +33,7 @@ use crate::model::ids::hex;
 use crate::report::github::GitHub;
 use crate::report::terminal::Terminal;
 
+use self::later::Later;
 use self::verbs::Verb;
 
 /// Does what the command line says, and tells people and programs how it ended.
@@ -141,6 +143,12 @@ fn dispatch(cli: Cli, environment: &Environment, terminal: &mut Terminal) -> Res
         }
         Command::Skip(arguments) => {
             decisions::one(&Verb::Skip, &place, &arguments, environment, terminal)
+        }
+        Command::Update(arguments) => {
+            later::later(Later::Update, &place, &arguments, environment, terminal)
+        }
+        Command::Retract(arguments) => {
+            later::later(Later::Retract, &place, &arguments, environment, terminal)
         }
         Command::Ledger(LedgerCommand::Accept(arguments)) => {
             ledger::accept(&place, &arguments, environment, terminal)

@@ -271,9 +271,10 @@ pub(super) fn view(
             Some(outlook(
                 surveyed,
                 snapshot.rows.get(&surveyed.id).map(|stored| &stored.row),
-                survey.items.get(&surveyed.id.item),
+                &survey,
                 channel,
                 Circumstances {
+                    put_off: None,
                     text_limit: header.and_then(|known| known.text_limit),
                     paused_until: header.and_then(|known| known.not_before),
                     announce: selection.announce,

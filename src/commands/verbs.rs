@@ -1,6 +1,6 @@
 //! Which of a person's verbs is right for which state, and what to say instead.
 
-use crate::model::delivery::{Record, State};
+use crate::model::delivery::{Operation, Record, State};
 use crate::model::outcome::Remote;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
@@ -39,6 +39,7 @@ impl Verb {
 /// Returns what to do instead, if the verb is not for this state.
 pub(super) fn wrong_verb(
     verb: &Verb,
+    operation: Operation,
     record: Option<&Record>,
     id: &DeliveryId,
     now: Timestamp,
@@ -88,13 +89,18 @@ pub(super) fn wrong_verb(
                 ),
             }
         }
+        (_, Some(State::Done)) if operation == Operation::Retract => {
+            format!("it was taken down; `sayonce again {item} {channel}` announces it once more")
+        }
         (Verb::Posted(_) | Verb::NotPosted | Verb::Retry | Verb::Approve, Some(State::Done)) => {
             format!(
                 "it is posted and proved; `sayonce again {item} {channel}` announces it once more"
             )
         }
         (Verb::Skip, Some(State::Done)) => {
-            "it is posted: delete the post where it stands".to_owned()
+            format!(
+                "it is posted: `sayonce retract {item} {channel}` takes the post down, where its service lets programs do that"
+            )
         }
         (Verb::Approve | Verb::Again, Some(State::Held | State::Failed)) => format!(
             "`sayonce retry {item} {channel}` sends it once more; if it is there, \
@@ -121,7 +127,15 @@ pub(super) fn wrong_verb(
 }
 
 /// Says what the decision comes to.
-pub(super) const fn said(verb: &Verb) -> &'static str {
+pub(super) const fn said(verb: &Verb, operation: Operation) -> &'static str {
+    match (verb, operation) {
+        (Verb::Skip, Operation::Update(_) | Operation::Retract) => {
+            return "the post is left as it is";
+        }
+        (Verb::Posted(_), Operation::Update(_)) => return "taken as changed, on your word",
+        (Verb::Posted(_), Operation::Retract) => return "taken as gone, on your word",
+        (_, _) => {}
+    }
     match verb {
         Verb::Approve => "approved; the next run sends it",
         Verb::Posted(_) => "taken as posted, on your word",
@@ -159,10 +173,11 @@ mod tests {
         ];
         let mut text = String::new();
         for verb in verbs {
-            let answer = match wrong_verb(&verb, row.publish(), &row.delivery_id(), now) {
-                None => format!("ok, {}", said(&verb)),
-                Some(hint) => format!("no, {hint}"),
-            };
+            let answer =
+                match wrong_verb(&verb, row.current(), row.record(), &row.delivery_id(), now) {
+                    None => format!("ok, {}", said(&verb, row.current())),
+                    Some(hint) => format!("no, {hint}"),
+                };
             writeln!(text, "{}: {answer}", verb.word()).unwrap();
         }
         text
@@ -262,7 +277,7 @@ mod tests {
         resolve --not-posted: no, it is posted and proved; `sayonce again news/a mastodon` announces it once more
         retry: no, it is posted and proved; `sayonce again news/a mastodon` announces it once more
         again: ok, the next run announces it once more, as a new edition
-        skip: no, it is posted: delete the post where it stands
+        skip: no, it is posted: `sayonce retract news/a mastodon` takes the post down, where its service lets programs do that
         ");
         insta::assert_snapshot!(answers(late, [claimed(1), refused()]), @r"
         approve: no, `sayonce retry news/a mastodon` sends it once more; if it is there, `sayonce resolve news/a mastodon --posted URL`

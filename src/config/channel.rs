@@ -13,7 +13,7 @@ use super::suggest::closest;
 use super::template::{self, DEFAULT_TEMPLATE};
 use super::values::{duration, durations, flag, hours, language, moment, number, text, word};
 use super::{ChannelConfig, ServiceConfig, advice, service};
-use crate::model::channel::{ChannelRules, Gate, Kind, KindTraits, Policy};
+use crate::model::channel::{ChannelRules, Gate, Kind, KindTraits, Policy, ReceiptKind};
 use crate::model::ids::ChannelName;
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
@@ -149,6 +149,7 @@ fn read_rules(
     let lookups = value_of(section.read("lookups", findings, durations));
     let max_attempts = section.read("max_attempts", findings, number::<u32>);
     let precheck = value_of(section.read("precheck", findings, flag));
+    let update = section.read("update", findings, flag);
     let since = value_of(section.read("since", findings, |value| moment(value, site.timezone)));
     let delay = value_of(section.read("delay", findings, duration));
     let hours = value_of(section.read("hours", findings, |value| hours(value, site.timezone)));
@@ -166,6 +167,18 @@ fn read_rules(
     if kind != Kind::Http || declaration.is_some() {
         refuse_policy(kind, traits, policy.as_ref(), section, findings);
     }
+    if let Some(given) = update
+        .as_ref()
+        .filter(|given| given.value && !traits.updates)
+    {
+        findings.problem(
+            given.place,
+            format!("`{}` can't be carried out", section.path_of("update")),
+            Some("a post can't be changed on this service; leave the line out"),
+        );
+    }
+    // To say that an article changed is what such notices are for.
+    let follows = traits.updates && traits.receipt == ReceiptKind::None;
     let lists = declaration
         .and_then(|declaration| declaration.lookup.as_ref())
         .is_none_or(|lookup| lookup.lists);
@@ -190,6 +203,7 @@ fn read_rules(
         lookups,
         max_attempts: value_of(max_attempts).unwrap_or(MAX_ATTEMPTS_DEFAULT),
         precheck: precheck.unwrap_or(true) && traits.readable && lists,
+        update: value_of(update).unwrap_or(follows),
         since,
         delay: delay.unwrap_or(Duration::ZERO),
         hours,

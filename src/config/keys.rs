@@ -35,7 +35,7 @@ pub const LEDGER_KEYS: [&str; 7] = [
 ];
 
 /// Keys of every `[channels.*]`.
-pub const CHANNEL_KEYS: [&str; 17] = [
+pub const CHANNEL_KEYS: [&str; 18] = [
     "kind",
     "enabled",
     "template",
@@ -53,6 +53,7 @@ pub const CHANNEL_KEYS: [&str; 17] = [
     "quarantine",
     "settle",
     "precheck",
+    "update",
 ];
 
 /// Keys of `[channels.*]` of one kind, beside those of every channel.

@@ -122,6 +122,26 @@ pub struct Site {
     pub enabled: bool,
 }
 
+impl Site {
+    /// Whether any article comes from a file of the checkout.
+    pub fn is_read_from_files(&self) -> bool {
+        let remote = |place: &String| {
+            let scheme = place.split_once("://").map(|(scheme, _)| scheme);
+            scheme.is_some_and(|scheme| scheme == "http" || scheme == "https")
+        };
+        [
+            &self.feed,
+            &self.pages,
+            &self.sitemap,
+            &self.markdown,
+            &self.manifest,
+        ]
+        .into_iter()
+        .flatten()
+        .any(|place| !remote(place))
+    }
+}
+
 /// `[ledger]`.
 #[derive(Clone, Debug)]
 pub struct LedgerConfig {

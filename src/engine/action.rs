@@ -2,6 +2,7 @@
 
 use crate::ledger::{Batch, CommitId, PushReport, Snapshot};
 use crate::model::claim::{Claim, PushedClaim};
+use crate::model::delivery::Operation;
 use crate::model::ids::{ChannelName, Token};
 use crate::model::item::ItemId;
 use crate::model::media::{Prepared, Wants};
@@ -50,6 +51,8 @@ pub enum Event {
     Looked {
         /// Which delivery.
         delivery: DeliveryId,
+        /// What of it was looked for.
+        operation: Operation,
         /// When it began.
         began_at: Timestamp,
         /// What it says.
@@ -57,6 +60,8 @@ pub enum Event {
     },
     /// What a post needs was looked for.
     Prepared(DeliveryId, Prepared),
+    /// Why this checkout is not the branch's newest commit; none: it is.
+    CheckoutSeen(Option<String>),
     /// A page was looked at: live, or why not.
     Checked(ItemId, Result<(), String>),
     /// A signal: start nothing new, save what is known, leave.
@@ -96,6 +101,8 @@ pub enum Action {
     Send(ChannelName, Vec<PushedClaim>),
     /// Look for a claim's post.
     Look(ChannelName, Claim),
+    /// Look whether this checkout is the branch's newest commit.
+    SeeCheckout,
     /// Look whether an article's page is online.
     CheckLive(ItemId, String),
     /// Tell people.

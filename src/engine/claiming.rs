@@ -7,16 +7,13 @@ use crate::config::ChannelConfig;
 use crate::exit::Exit;
 use crate::model::channel::Policy;
 use crate::model::claim::Claim;
-use crate::model::delivery::{self, Counts, Record, State};
+use crate::model::delivery::{self, Counts, Operation, Record, State};
 use crate::model::ids::ChannelName;
 use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::{Timestamp, duration_text};
-use crate::plan::decide::{Again, Step, decide};
-use crate::plan::survey::{Announce, Surveyed, Verdict};
-
-use crate::render::{Stamp, compose};
+use crate::plan::decide::{Again, Step};
 
 use super::action::Action;
 use super::backoff::backoff;
@@ -47,6 +44,9 @@ impl Core {
             return;
         };
         let busy = desk.is_working || !desk.ready.is_empty();
+        if self.is_change_put_off(channel) {
+            self.ask_for_checkout();
+        }
         let steps = self.steps(now, channel);
         if busy || self.is_stopping() {
             return;
@@ -120,6 +120,7 @@ impl Core {
             for pushed in &sendable {
                 self.actions.push(Action::Tell(Notice::Sending {
                     delivery: delivery_of(pushed.claim()),
+                    operation: pushed.claim().operation,
                     attempt: pushed.claim().attempt,
                 }));
             }
@@ -175,150 +176,6 @@ impl Core {
         }
     }
 
-    /// Returns the next step of each delivery that takes part, oldest item first.
-    fn steps(&self, now: Timestamp, channel: &ChannelConfig) -> Vec<(DeliveryId, Step)> {
-        let Some(survey) = &self.survey else {
-            return Vec::new();
-        };
-        survey
-            .deliveries
-            .iter()
-            .filter(|surveyed| surveyed.id.channel == *channel.name())
-            .filter(|surveyed| !self.outbox.is_unsettled(&surveyed.id))
-            .filter_map(|surveyed| {
-                Some((surveyed.id.clone(), self.step_of(now, channel, surveyed)?))
-            })
-            .collect()
-    }
-
-    fn step_of(
-        &self,
-        now: Timestamp,
-        channel: &ChannelConfig,
-        surveyed: &Surveyed,
-    ) -> Option<Step> {
-        let row = self.outbox.row(&surveyed.id);
-        let record = row.and_then(Row::publish);
-        let item = self
-            .survey
-            .as_ref()
-            .and_then(|survey| survey.items.get(&surveyed.id.item));
-        let readable = channel.traits().readable;
-        if self.is_of_another_account(&surveyed.id) {
-            return None;
-        }
-        let step = decide(record, item, &channel.rules, readable, now);
-        let is_new = record.is_none();
-        let unsendable = self
-            .desks
-            .get(channel.name())
-            .is_some_and(|desk| desk.unsendable.contains_key(&surveyed.id));
-        match (&surveyed.verdict, step) {
-            (Verdict::InPlay, Step::Send { .. })
-                if is_new && self.setup.selection.announce == Announce::NothingNew =>
-            {
-                None
-            }
-            (Verdict::InPlay | Verdict::Withdrawn, Step::Send { .. }) if unsendable => None,
-            (Verdict::Withdrawn, Step::Send { again }) => {
-                Some(self.withdrawn(&surveyed.id, again, readable))
-            }
-            // A clock that is far off says nothing about when a claim of another run is quiet.
-            (
-                Verdict::InPlay | Verdict::Withdrawn,
-                Step::TakeOver
-                | Step::Absent
-                | Step::Send {
-                    again: Again::Frozen,
-                },
-            ) if self.skewed.is_some()
-                && !self.is_own(&surveyed.id)
-                && !on(Mutant::SkewIgnored) =>
-            {
-                None
-            }
-            // What it does not find is not noted, so that it looks once.
-            (Verdict::InPlay | Verdict::Withdrawn, Step::Look)
-                if !self.tells_time_for(&surveyed.id) && self.was_looked_for(&surveyed.id) =>
-            {
-                None
-            }
-            (Verdict::InPlay | Verdict::Withdrawn, step) => Some(step),
-            (
-                Verdict::Skipped(_)
-                | Verdict::KeptBack(_)
-                | Verdict::Unreadable(_)
-                | Verdict::Renamed(_),
-                _,
-            ) => None,
-        }
-    }
-
-    /// An article that went away is not sent again: it is looked for once, if it may be there, and then held.
-    fn withdrawn(&self, id: &DeliveryId, again: Again, readable: bool) -> Step {
-        if again == Again::Frozen && readable && !self.was_looked_for(id) {
-            return Step::Look;
-        }
-        Step::Hold("the article went away before it could be sent again (withdrawn)".to_owned())
-    }
-
-    /// Whether the moment of a lookup, by this machine's clock, says anything about a delivery's quiet point.
-    pub(super) fn tells_time_for(&self, id: &DeliveryId) -> bool {
-        self.skewed.is_none() || self.is_own(id) || on(Mutant::MisdatedLookupCounts)
-    }
-
-    fn was_looked_for(&self, id: &DeliveryId) -> bool {
-        let desk = self.desks.get(&id.channel);
-        desk.is_some_and(|desk| desk.looked_for.contains(id))
-    }
-
-    /// Whether a row belongs to another account than the one that is logged in: what that one's lists say is no answer.
-    pub(super) fn is_of_another_account(&self, id: &DeliveryId) -> bool {
-        let row = self.outbox.row(id).filter(|row| row.publish().is_some());
-        let session = self.desks.get(&id.channel).and_then(Desk::session);
-        let account = row.and_then(|row| row.account.as_ref());
-        !on(Mutant::OtherAccountBelieved)
-            && account
-                .zip(session)
-                .is_some_and(|(account, session)| *account != session.account)
-    }
-
-    /// Says that a row is left alone because another account is logged in; none if that is not so.
-    pub(super) fn waits_for_its_account(&self, id: &DeliveryId) -> Option<String> {
-        let row = self
-            .outbox
-            .row(id)
-            .filter(|_| self.is_of_another_account(id))?;
-        let settled = row
-            .publish()
-            .is_some_and(|record| record.state.is_settled());
-        let session = self.desks.get(&id.channel).and_then(Desk::session)?;
-        let account = row.account.as_ref().filter(|_| !settled)?;
-        Some(format!(
-            "it was claimed as {account}, and {} logs in as {} now: nothing is sent or looked for until it is that account again",
-            id.channel, session.account
-        ))
-    }
-
-    /// An article that was refused, and of which nothing was ever sent, is due again when it or its text has changed.
-    fn is_revised(&self, channel: &ChannelConfig, id: &DeliveryId) -> bool {
-        let record = self.outbox.row(id).and_then(Row::publish);
-        let item = self
-            .survey
-            .as_ref()
-            .and_then(|survey| survey.items.get(&id.item));
-        let Some((record, item)) = record.zip(item) else {
-            return false;
-        };
-        let refused = record.state == State::Failed && !record.frozen;
-        let limit = self.text_limit(channel.name());
-        refused
-            && record.claim.as_ref().is_some_and(|claim| {
-                compose(item, channel, limit, Stamp::Of(&claim.post))
-                    .is_ok_and(|rendered| rendered.post != claim.post)
-            })
-    }
-
     /// Moves that need no service: a dead run's claim taken over, a doubt that became certainty, a delivery held.
     fn settle_by_itself(
         &mut self,
@@ -332,7 +189,7 @@ impl Core {
                     let run = self
                         .outbox
                         .row(id)
-                        .and_then(Row::publish)
+                        .and_then(Row::record)
                         .and_then(|record| record.claim.as_ref());
                     let run = run.map_or_else(String::new, |claim| claim.run.to_string());
                     let reason = format!("the run {run} ended without saying what came of it");
@@ -413,11 +270,11 @@ impl Core {
     }
 
     /// Whether a delivery's claim is this run's: jobs of one matrix share their run's name, never a token.
-    fn is_own(&self, id: &DeliveryId) -> bool {
+    pub(super) fn is_own(&self, id: &DeliveryId) -> bool {
         let token = self
             .outbox
             .row(id)
-            .and_then(Row::publish)
+            .and_then(Row::record)
             .and_then(Record::token);
         let desk = self.desks.get(&id.channel);
         token.is_some_and(|token| desk.is_some_and(|desk| desk.own.contains_key(token)))
@@ -629,7 +486,8 @@ impl Core {
             if left == 0 || !self.is_live(now, &id.item, again) {
                 continue;
             }
-            if !self.is_prepared(channel, id, again) {
+            let operation = self.stand(channel, id).operation;
+            if operation == Operation::Publish && !self.is_prepared(channel, id, again) {
                 return;
             }
             if self.claim_one(now, channel, id, again) {
@@ -639,7 +497,7 @@ impl Core {
     }
 
     fn is_doubt(&self, id: &DeliveryId) -> bool {
-        let record = self.outbox.row(id).and_then(Row::publish);
+        let record = self.outbox.row(id).and_then(Row::record);
         record.is_some_and(|record| record.state == State::InDoubt)
     }
 
@@ -648,7 +506,7 @@ impl Core {
         rows.iter().any(|(id, row)| {
             id.channel == *name
                 && row
-                    .publish()
+                    .record()
                     .is_some_and(|record| record.state == State::InFlight)
                 && self.is_own(id)
         })
@@ -662,7 +520,8 @@ impl Core {
         let rows = self.outbox.rows();
         rows.values()
             .filter(|row| row.channel == *channel.name())
-            .filter_map(|row| Some(row.publish()?.claim.as_ref()?.claimed_at))
+            .flat_map(|row| row.operations.values())
+            .filter_map(|record| Some(record.claim.as_ref()?.claimed_at))
             .max()
             .map(|last| last.plus(channel.rules.interval))
     }
@@ -678,7 +537,7 @@ impl Core {
             .values()
             .filter(|row| row.channel == *channel.name())
             .filter(|row| {
-                row.publish()
+                row.record()
                     .is_some_and(|record| record.state == State::InDoubt)
             })
             .count();
@@ -693,6 +552,11 @@ impl Core {
         let Some(desk) = self.desks.get(channel.name()) else {
             return false;
         };
+        // What changes a post needs no look at what is there.
+        let announces = |id: &DeliveryId| self.stand(channel, id).operation == Operation::Publish;
+        if !due.iter().take(1).any(|(id, _)| announces(id)) {
+            return false;
+        }
         let Some(listed_at) = desk.listed_at else {
             return true;
         };
@@ -700,7 +564,7 @@ impl Core {
         // its moment in this run is not on a list from before that moment. What is repeated while in doubt was looked for.
         !on(Mutant::NotListedAgain)
             && due.iter().take(1).any(|(id, _)| {
-                let record = self.outbox.row(id).and_then(Row::publish);
+                let record = self.outbox.row(id).and_then(Row::record);
                 record.is_some_and(|record| {
                     let waited = record.due_at().is_some_and(|at| listed_at < at);
                     let refused = record.state == State::Retry && record.attempt > 0;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::exit::Exit;
 use crate::ledger::{Baseline, Header, PushReport, Snapshot, Standing};
 use crate::model::claim::{Landing, PushedClaim};
-use crate::model::delivery::{self, Counts, Record, State};
+use crate::model::delivery::{self, Counts, Operation, Record, State};
 use crate::model::ids::ChannelName;
 use crate::model::item::ItemId;
 use crate::model::notice::Notice;
@@ -22,6 +22,7 @@ use crate::plan::survey::{Survey, survey};
 
 use super::action::{Action, Event, ReadFailure};
 use super::backoff::race_jitter;
+use super::checkout::Checkout;
 use super::desk::{Desk, Phase};
 use super::entropy::Entropy;
 use super::liveness::Liveness;
@@ -42,6 +43,8 @@ pub struct Core {
     pub(super) survey: Option<Survey>,
     pub(super) desks: BTreeMap<ChannelName, Desk>,
     pub(super) claims_made: usize,
+    /// Whether articles may be older here than what is posted of them.
+    pub(super) checkout: Checkout,
     /// Which pages are online.
     pub(super) liveness: BTreeMap<ItemId, Liveness>,
     pub(super) actions: Vec<Action>,
@@ -94,6 +97,7 @@ impl Core {
             survey: None,
             desks,
             claims_made: 0,
+            checkout: Checkout::default(),
             liveness: BTreeMap::new(),
             actions: Vec::new(),
             wakes: Vec::new(),
@@ -132,10 +136,12 @@ impl Core {
             } => self.sent(now, &channel, &tokens, &outcome),
             Event::Looked {
                 delivery,
+                operation,
                 began_at,
                 lookup,
-            } => self.looked(now, &delivery, began_at, lookup),
+            } => self.looked(now, &delivery, operation, began_at, lookup),
             Event::Prepared(delivery, prepared) => self.found(delivery, prepared),
+            Event::CheckoutSeen(behind) => self.checkout_seen(behind),
             Event::Checked(item, result) => self.checked(now, item, result),
         }
         self.advance(now);
@@ -266,7 +272,8 @@ impl Core {
         let rows = self.outbox.rows();
         let standing: BTreeSet<_> = rows
             .values()
-            .filter_map(|row| row.publish().and_then(Record::token))
+            .flat_map(|row| row.operations.values())
+            .filter_map(Record::token)
             .collect();
         for desk in self.desks.values_mut() {
             // One that was on the remote stays: its answer may come after another run took over.
@@ -339,7 +346,7 @@ impl Core {
             .deliveries
             .iter()
             .filter_map(|surveyed| {
-                let record = self.outbox.row(&surveyed.id)?.publish()?;
+                let record = self.outbox.row(&surveyed.id)?.record()?;
                 matches!(record.state, State::InFlight | State::InDoubt).then(|| {
                     Notice::Inherited {
                         delivery: surveyed.id.clone(),
@@ -412,7 +419,7 @@ impl Core {
 
     /// Returns until when another run's claim stands; none if there is none.
     pub(super) fn busy_elsewhere_until(&self, id: &DeliveryId) -> Option<Timestamp> {
-        let record = self.outbox.row(id).and_then(Row::publish)?;
+        let record = self.outbox.row(id).and_then(Row::record)?;
         let token = record.token()?;
         let ours = self
             .desks
@@ -487,6 +494,7 @@ impl Core {
             .values()
             .any(|desk| desk.is_working || !desk.ready.is_empty())
             || self.is_scouting()
+            || self.is_asking_for_checkout()
             || self
                 .wakes
                 .iter()
@@ -514,6 +522,7 @@ impl Core {
     pub fn is_waiting(&self) -> bool {
         self.outbox.is_idle()
             && !self.is_scouting()
+            && !self.is_asking_for_checkout()
             && self.desks.values().all(|desk| !desk.is_working)
     }
 
@@ -528,7 +537,7 @@ impl Core {
                 .is_none_or(|deadline| now.plus(needed) <= deadline)
     }
 
-    /// Tells events to a delivery's row, keeping its identity.
+    /// Tells events to the operation that a delivery stands at, keeping the row's identity.
     pub(super) fn record(
         &mut self,
         id: &DeliveryId,
@@ -536,9 +545,22 @@ impl Core {
         sort: Sort,
         urgent: bool,
     ) {
+        let operation = self.outbox.row(id).map_or(Operation::Publish, Row::current);
+        self.record_of(id, operation, events, sort, urgent);
+    }
+
+    /// Tells events to one operation of a delivery.
+    pub(super) fn record_of(
+        &mut self,
+        id: &DeliveryId,
+        operation: Operation,
+        events: Vec<delivery::Event>,
+        sort: Sort,
+        urgent: bool,
+    ) {
         let identity = self.outbox.row(id).cloned().or_else(|| self.blank_row(id));
         if let Some(identity) = identity {
-            self.record_on(identity, events, sort, urgent);
+            self.record_on(identity, operation, events, sort, urgent);
         }
     }
 
@@ -546,12 +568,13 @@ impl Core {
     pub(super) fn record_on(
         &mut self,
         identity: Row,
+        operation: Operation,
         events: Vec<delivery::Event>,
         sort: Sort,
         urgent: bool,
     ) {
         let id = identity.delivery_id();
-        if let Err(illegal) = self.outbox.tell(identity, events, sort, urgent) {
+        if let Err(illegal) = self.outbox.tell(identity, operation, events, sort, urgent) {
             self.tell(Notice::Warning(format!(
                 "{id}: {illegal}; the row is left as it is"
             )));

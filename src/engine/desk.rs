@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exit::Exit;
 use crate::model::claim::PushedClaim;
+use crate::model::delivery::Operation;
 use crate::model::ids::Token;
 use crate::model::media::Prepared;
 use crate::model::outcome::Session;
@@ -25,7 +26,7 @@ pub(super) struct Desk {
     /// Claims that are on the remote and may be sent.
     pub(super) ready: Vec<PushedClaim>,
     /// Claims of this run, with what they are for. An answer may come after another run took over.
-    pub(super) own: BTreeMap<Token, DeliveryId>,
+    pub(super) own: BTreeMap<Token, (DeliveryId, Operation)>,
     /// When the list of recent posts was asked for that was last read in this run.
     pub(super) listed_at: Option<Timestamp>,
     /// An attempt has failed since that list was asked for, or another run wrote to the ledger.

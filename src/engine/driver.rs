@@ -133,6 +133,7 @@ pub fn drive(
                 // next run, which changes nothing.
                 Action::ForgetJournal(rows) => drop(journal.clear(&rows)),
                 Action::ReadLedger
+                | Action::SeeCheckout
                 | Action::Push(_)
                 | Action::PushAgain(_)
                 | Action::Open(_)

@@ -205,9 +205,10 @@ impl Core {
                 Some(outlook(
                     surveyed,
                     self.outbox.row(&surveyed.id),
-                    survey.items.get(&surveyed.id.item),
+                    survey,
                     channel,
                     Circumstances {
+                        put_off: self.checkout.put_off(),
                         text_limit: self.text_limit(channel.name()),
                         paused_until: self.paused_until(channel.name()),
                         announce: self.setup.selection.announce,

@@ -13,6 +13,7 @@
 pub mod action;
 pub mod adopting;
 pub mod backoff;
+mod checkout;
 mod claiming;
 pub mod core;
 mod desk;
@@ -21,12 +22,15 @@ pub mod ending;
 mod entropy;
 #[cfg(test)]
 mod explore;
+mod later;
 pub mod liveness;
 pub mod matching;
 mod outbox;
 mod posting;
 mod preparing;
+mod retelling;
 mod saving;
 mod settling;
 pub mod setup;
+mod steps;
 mod worker;

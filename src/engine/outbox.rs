@@ -14,13 +14,14 @@ use crate::ledger::{
     Baseline, Batch, BlobId, Change, CommitId, Header, PushReport, Snapshot, StoredRow,
 };
 use crate::model::claim::Claim;
-use crate::model::delivery::{self, IllegalMove, Operation, Record};
+use crate::model::delivery::{self, IllegalMove, Operation};
 use crate::model::ids::Token;
 use crate::model::mutant::{Mutant, on};
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 
 use super::backoff::remote_backoff;
+use super::retelling::{fold, told_anew};
 
 /// How often the same commit is pushed before it is given up: each try is read back, so more would only delay the
 /// answer that the remote is away.
@@ -31,8 +32,8 @@ const PUSH_TRIES_MAX: u32 = 5;
 pub(super) struct Entry {
     /// The row that the events were told to; none: there was none.
     pub(super) decided_on: Option<Row>,
-    /// What happened.
-    pub(super) events: Vec<delivery::Event>,
+    /// What happened, and to which operation.
+    pub(super) events: Vec<(Operation, delivery::Event)>,
     /// The row afterwards.
     pub(super) row: Row,
     /// What becomes of it when the row at the tip is another one.
@@ -251,15 +252,17 @@ impl Outbox {
             .is_some_and(|shipment| shipment.entries.contains_key(id))
     }
 
-    /// Tells `events` to the delivery's record. `blank` is the row where there is none yet, or with fresh identity.
+    /// Tells `events` to an operation's record. `blank` is the row where there is none yet, or with fresh identity.
     pub(super) fn tell(
         &mut self,
         blank: Row,
+        operation: Operation,
         events: Vec<delivery::Event>,
         sort: Sort,
         urgent: bool,
     ) -> Result<(), IllegalMove> {
         let id = blank.delivery_id();
+        let events: Vec<_> = events.into_iter().map(|event| (operation, event)).collect();
         let decided_on = self.row(&id).cloned();
         let row = fold(decided_on.as_ref(), blank, &events)?;
         if decided_on.as_ref() == Some(&row) {
@@ -640,7 +643,7 @@ impl Outbox {
     pub(super) fn landed_late(&self) -> Vec<(DeliveryId, Token)> {
         let rows = self.snapshot.iter().flat_map(|snapshot| &snapshot.rows);
         rows.filter_map(|(id, stored)| {
-            let record = stored.row.publish()?;
+            let record = stored.row.record()?;
             let token = record.token()?;
             let ours = record.state == delivery::State::InFlight && self.abandoned.contains(token);
             let given_back = self.entries.contains_key(id) || self.is_shipped(id);
@@ -673,78 +676,4 @@ impl Outbox {
         self.next_try_at = None;
         self.read_at = Some(now);
     }
-}
-
-/// Whether the tip has nothing of a delivery that this run has sent: the row was removed, or the ledger was set back
-/// whole. What this run knows is then all there is, and without it the article would be sent again.
-fn is_bereft(tip_row: Option<&Row>, entry: &Entry) -> bool {
-    let Sort::Outcome(ours) = &entry.sort else {
-        return false;
-    };
-    let known = entry.row.publish().and_then(Record::token);
-    tip_row.and_then(Row::publish).is_none() && known == Some(ours)
-}
-
-/// Tells an entry's events to another row than they were decided on, where that is right.
-fn told_anew(tip_row: Option<Row>, entry: Entry) -> Option<Entry> {
-    if is_bereft(tip_row.as_ref(), &entry) {
-        return Some(Entry {
-            decided_on: tip_row,
-            ..entry
-        });
-    }
-    let token = tip_row
-        .as_ref()
-        .and_then(Row::publish)
-        .and_then(|record| record.token());
-    let events: Vec<_> = match &entry.sort {
-        Sort::Claim(_) if on(Mutant::LostClaimKept) => entry.events,
-        Sort::Claim(_) => return None,
-        Sort::Outcome(_) | Sort::Finding if on(Mutant::LateReceiptDropped) => return None,
-        Sort::Outcome(ours) if token == Some(ours) => entry.events,
-        // A receipt always wins, also one that comes after another run took over.
-        Sort::Outcome(_) | Sort::Finding => entry
-            .events
-            .into_iter()
-            .filter(|event| matches!(event, delivery::Event::Proved { .. }))
-            .collect(),
-    };
-    if events.is_empty() {
-        return None;
-    }
-    let row = fold(tip_row.as_ref(), entry.row, &events).ok()?;
-    if tip_row.as_ref() == Some(&row) {
-        // The tip says it already: it landed, or another run found the same.
-        return None;
-    }
-    Some(Entry {
-        decided_on: tip_row,
-        events,
-        row,
-        sort: entry.sort,
-        urgent: entry.urgent,
-    })
-}
-
-/// Returns `identity` with the record of `before` after `events`.
-fn fold(
-    before: Option<&Row>,
-    identity: Row,
-    events: &[delivery::Event],
-) -> Result<Row, IllegalMove> {
-    let mut record = before.and_then(Row::publish).cloned();
-    for event in events {
-        record = Some(delivery::next(record.as_ref(), event.clone())?);
-    }
-    let mut row = identity;
-    if let Some(before) = before {
-        // Decided on a row that had no account yet; meanwhile it got one.
-        row.account = row.account.or_else(|| before.account.clone());
-        row.operations.clone_from(&before.operations);
-        row.unknown.clone_from(&before.unknown);
-    }
-    if let Some(record) = record {
-        row.operations.insert(Operation::Publish, record);
-    }
-    Ok(row)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::config::ChannelConfig;
 use crate::model::claim::Claim;
-use crate::model::delivery::{self, ClaimRecord, Record};
-use crate::model::ids::{ChannelName, IdempotencyKey, LogicalAction, Token};
+use crate::model::delivery::{self, ClaimRecord, Operation, Record};
+use crate::model::ids::{Account, ChannelName, IdempotencyKey, LogicalAction, Token};
 use crate::model::item::Item;
 use crate::model::media::Picture;
 use crate::model::mutant::{Mutant, on};
@@ -36,44 +36,26 @@ impl Core {
         else {
             return false;
         };
-        let Some(mut row) = self.fresh_row(id) else {
+        let operation = self.stand(channel, id).operation;
+        let Some(mut row) = self.fresh_row(channel, id, again) else {
             return false;
         };
         row.account = Some(account.clone());
-        let earlier = row.publish().cloned();
-        let (post, edition) = match self.post_for(now, channel, id, earlier.as_ref(), again) {
+        let earlier = row.operations.get(&operation).cloned();
+        let made = match operation {
+            Operation::Publish => self.post_for(now, channel, id, earlier.as_ref(), again),
+            Operation::Update(_) | Operation::Retract => {
+                self.later_post(now, channel, id, operation, again)
+            }
+        };
+        let (post, edition) = match made {
             Ok(made) => made,
             Err(reason) => {
                 self.unsendable(id, reason);
                 return false;
             }
         };
-        let item = self
-            .survey
-            .as_ref()
-            .and_then(|survey| survey.items.get(&id.item));
-        let publish_at = item
-            .and_then(|item| item.settings.publish_at)
-            .map_or_else(String::new, |at| at.to_string());
-        let key = match (&earlier, again) {
-            (
-                Some(Record {
-                    claim: Some(claim),
-                    edition: before,
-                    ..
-                }),
-                _,
-            ) if *before == edition || on(Mutant::KeyReused) => claim.key.clone(),
-            (_, _) => IdempotencyKey::derive(&LogicalAction {
-                site: self.setup.config.site.url.as_str(),
-                item: id.item.as_str(),
-                channel: id.channel.as_str(),
-                account: account.as_str(),
-                operation: "publish",
-                publish_at: &publish_at,
-                edition,
-            }),
-        };
+        let key = self.key_for(id, &account, operation, earlier.as_ref(), edition);
         let mut token = self.entropy.token();
         if on(Mutant::TokenIsShared) {
             let attempt = earlier.as_ref().map_or(0, |record| record.attempt);
@@ -99,26 +81,27 @@ impl Core {
             claim: Box::new(record),
             edition,
         };
-        let after = match delivery::next(row.publish(), event.clone()) {
+        let after = match delivery::next(earlier.as_ref(), event.clone()) {
             Ok(after) => after,
             Err(illegal) => {
                 self.unsendable(id, illegal.to_string());
                 return false;
             }
         };
-        row.operations.insert(delivery::Operation::Publish, after);
+        row.operations.insert(operation, after);
         let Some(claim) = claim_of(&row, channel) else {
             return false;
         };
         let mut identity = row;
         identity.operations.clear();
+        let sort = Sort::Claim(Box::new(claim));
         match self
             .outbox
-            .tell(identity, vec![event], Sort::Claim(Box::new(claim)), true)
+            .tell(identity, operation, vec![event], sort, true)
         {
             Ok(()) => {
                 if let Some(desk) = self.desks.get_mut(channel.name()) {
-                    desk.own.insert(token, id.clone());
+                    desk.own.insert(token, (id.clone(), operation));
                 }
                 true
             }
@@ -126,6 +109,38 @@ impl Core {
                 self.unsendable(id, illegal.to_string());
                 false
             }
+        }
+    }
+
+    /// Returns the name of the logical action: the earlier one's while nothing else is asked for.
+    fn key_for(
+        &self,
+        id: &DeliveryId,
+        account: &Account,
+        operation: Operation,
+        earlier: Option<&Record>,
+        edition: u32,
+    ) -> IdempotencyKey {
+        let survey = self.survey.as_ref();
+        let item = survey.and_then(|survey| survey.items.get(&id.item));
+        let publish_at = item
+            .and_then(|item| item.settings.publish_at)
+            .map_or_else(String::new, |at| at.to_string());
+        match earlier {
+            Some(Record {
+                claim: Some(claim),
+                edition: before,
+                ..
+            }) if *before == edition || on(Mutant::KeyReused) => claim.key.clone(),
+            Some(_) | None => IdempotencyKey::derive(&LogicalAction {
+                site: self.setup.config.site.url.as_str(),
+                item: id.item.as_str(),
+                channel: id.channel.as_str(),
+                account: account.as_str(),
+                operation: &operation.to_string(),
+                publish_at: &publish_at,
+                edition,
+            }),
         }
     }
 
@@ -215,9 +230,18 @@ impl Core {
     }
 
     /// Returns the delivery's row with what the article says today; its operations are kept.
-    fn fresh_row(&self, id: &DeliveryId) -> Option<Row> {
+    fn fresh_row(&self, channel: &ChannelConfig, id: &DeliveryId, again: Again) -> Option<Row> {
         let stored = self.outbox.row(id).cloned();
-        match (stored, self.blank_row(id)) {
+        let survey = self.survey.as_ref();
+        let said = survey.and_then(|survey| survey.said.get(&id.item));
+        let article = match (&stored, said) {
+            // What is sent once more is what it said then: a later edit still has to follow.
+            (Some(stored), _) if again == Again::Frozen => stored.article.clone(),
+            (stored, None) => stored.as_ref().and_then(|row| row.article.clone()),
+            (_, Some(said)) => channel.rules.update.then(|| said.article.clone()),
+        };
+        let blank = self.blank_row(id).map(|blank| Row { article, ..blank });
+        match (stored, blank) {
             (Some(stored), Some(blank)) => {
                 let former =
                     (stored.canonical_url != blank.canonical_url).then_some(stored.canonical_url);
@@ -253,14 +277,19 @@ impl Core {
 
 /// Returns the claim that stands in a row, as a channel needs it.
 pub(super) fn claim_of(row: &Row, channel: &ChannelConfig) -> Option<Claim> {
-    let record = row.publish()?;
+    let record = row.record()?;
     let claim = record.claim.as_ref()?;
+    let operation = row.current();
+    let target = match operation {
+        Operation::Publish => None,
+        Operation::Update(_) | Operation::Retract => row.publish()?.remote.clone(),
+    };
     Some(Claim {
         item: row.item.clone(),
         channel: channel.name().clone(),
         account: row.account.clone()?,
-        operation: delivery::Operation::Publish,
-        target: None,
+        operation,
+        target,
         token: claim.token.clone(),
         key: claim.key.clone(),
         attempt: record.attempt,

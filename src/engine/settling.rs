@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::ChannelConfig;
 use crate::exit::Exit;
-use crate::model::delivery::{self, Counts, Finding, LookupRecord, Record};
+use crate::model::delivery::{self, Counts, Finding, LookupRecord, Operation, Record};
 use crate::model::ids::{ChannelName, Token};
 use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
@@ -133,7 +133,7 @@ impl Core {
         // What is on its way to the remote (an earlier run's outcome from the journal) is not compared now, so it is not
         // sent before the list is read once more.
         let mut on_their_way = survey.deliveries.iter().filter(|surveyed| {
-            let record = self.outbox.row(&surveyed.id).and_then(Row::publish);
+            let record = self.outbox.row(&surveyed.id).and_then(Row::record);
             surveyed.id.channel == *name
                 && self.outbox.is_unsettled(&surveyed.id)
                 && record.is_some_and(|record| record.state == delivery::State::Retry)
@@ -149,8 +149,13 @@ impl Core {
             .filter(|surveyed| !self.outbox.is_unsettled(&surveyed.id))
             .filter(|surveyed| !self.is_of_another_account(&surveyed.id))
             .filter_map(|surveyed| {
-                let record = self.outbox.row(&surveyed.id).and_then(Row::publish);
-                let open = record.is_none_or(|record| record.state == delivery::State::Retry);
+                let record = self.outbox.row(&surveyed.id).and_then(Row::record);
+                let announced = self
+                    .outbox
+                    .row(&surveyed.id)
+                    .is_some_and(|row| row.current() != Operation::Publish);
+                let open = !announced
+                    && record.is_none_or(|record| record.state == delivery::State::Retry);
                 let item = survey.items.get(&surveyed.id.item);
                 let row = self.outbox.row(&surveyed.id);
                 let url = item
@@ -234,7 +239,7 @@ impl Core {
                 evidence: Evidence::ReadBack,
                 at: now,
             };
-            self.record(&id, vec![event], Sort::Finding, true);
+            self.record_of(&id, Operation::Publish, vec![event], Sort::Finding, true);
         }
     }
 
@@ -356,34 +361,26 @@ impl Core {
             .desks
             .get_mut(channel.name())
             .and_then(|desk| desk.own.get(token).cloned());
-        let Some(id) = own else {
+        let Some((id, operation)) = own else {
             self.tell(Notice::Warning(format!(
                 "an answer came for a claim that this run did not make: {outcome:?}"
             )));
             return;
         };
-        let record = self.outbox.row(&id).and_then(Row::publish).cloned();
+        let row = self.outbox.row(&id);
+        let record = row.and_then(|row| row.operations.get(&operation)).cloned();
         // Another run may have found it done under our own claim, or taken it over after the quiet point.
         let ours = |record: &Record| {
             record.state == delivery::State::InFlight && record.token() == Some(token)
         };
         let Some(record) = record.filter(ours) else {
-            self.overtaken(now, &id, outcome);
+            self.overtaken(now, &id, operation, outcome);
             return;
         };
         let failures = record.attempts_counted().max(1);
         let event = match outcome {
             Outcome::Accepted { remote, evidence } => {
-                self.tell(Notice::Proved {
-                    delivery: id.clone(),
-                    remote: remote.clone(),
-                    evidence: *evidence,
-                });
-                delivery::Event::Proved {
-                    remote: remote.clone(),
-                    evidence: *evidence,
-                    at: now,
-                }
+                self.proved(now, &id, operation, remote, *evidence)
             }
             Outcome::Refused {
                 refusal: Refusal::Permanent,
@@ -446,32 +443,56 @@ impl Core {
                 }
             }
         };
-        self.record(&id, vec![event], Sort::Outcome(token.clone()), true);
+        self.record_of(
+            &id,
+            operation,
+            vec![event],
+            Sort::Outcome(token.clone()),
+            true,
+        );
     }
 
     /// An answer that comes after another run took the delivery over or found it: a receipt always wins, the rest is
     /// history.
-    fn overtaken(&mut self, now: Timestamp, id: &DeliveryId, outcome: &Outcome) {
+    fn overtaken(
+        &mut self,
+        now: Timestamp,
+        id: &DeliveryId,
+        operation: Operation,
+        outcome: &Outcome,
+    ) {
         match outcome {
             Outcome::Accepted { .. } if on(Mutant::LateReceiptDropped) => {}
             Outcome::Accepted { remote, evidence } => {
-                let event = delivery::Event::Proved {
-                    remote: remote.clone(),
-                    evidence: *evidence,
-                    at: now,
-                };
-                self.tell(Notice::Proved {
-                    delivery: id.clone(),
-                    remote: remote.clone(),
-                    evidence: *evidence,
-                });
-                self.record(id, vec![event], Sort::Finding, true);
+                let event = self.proved(now, id, operation, remote, *evidence);
+                self.record_of(id, operation, vec![event], Sort::Finding, true);
             }
             Outcome::Refused { .. } | Outcome::NotSent { .. } | Outcome::InDoubt { .. } => {
                 self.tell(Notice::Plain(format!(
                     "{id}: another run settled it meanwhile; what this run's request was answered changes nothing"
                 )));
             }
+        }
+    }
+
+    fn proved(
+        &mut self,
+        now: Timestamp,
+        id: &DeliveryId,
+        operation: Operation,
+        remote: &Remote,
+        evidence: Evidence,
+    ) -> delivery::Event {
+        self.tell(Notice::Proved {
+            delivery: id.clone(),
+            operation,
+            remote: remote.clone(),
+            evidence,
+        });
+        delivery::Event::Proved {
+            remote: remote.clone(),
+            evidence,
+            at: now,
         }
     }
 
@@ -503,19 +524,24 @@ impl Core {
         &mut self,
         now: Timestamp,
         id: &DeliveryId,
+        operation: Operation,
         began_at: Timestamp,
         lookup: Lookup,
     ) {
         if let Some(desk) = self.desks.get_mut(&id.channel) {
             desk.is_working = false;
         }
-        let Some(record) = self.outbox.row(id).and_then(Row::publish).cloned() else {
+        let row = self.outbox.row(id);
+        let record = row.and_then(|row| row.operations.get(&operation)).cloned();
+        let Some(record) = record else {
             return;
         };
         let in_doubt = record.state == delivery::State::InDoubt;
         let of_earlier_edition = |remote: &Remote| {
             let mut receipts = record.receipts.iter();
-            record.edition > 1 && receipts.any(|receipt| receipt.remote.is_same_post(remote))
+            operation == Operation::Publish
+                && record.edition > 1
+                && receipts.any(|receipt| receipt.remote.is_same_post(remote))
         };
         let (finding, said) = match lookup {
             Lookup::Found(remote) if of_earlier_edition(&remote) => {
@@ -533,6 +559,7 @@ impl Core {
             Lookup::Found(remote) => {
                 self.tell(Notice::Proved {
                     delivery: id.clone(),
+                    operation,
                     remote: remote.clone(),
                     evidence: Evidence::ReadBack,
                 });
@@ -549,7 +576,7 @@ impl Core {
                     evidence: Evidence::ReadBack,
                     at: now,
                 });
-                self.record(id, events, Sort::Finding, true);
+                self.record_of(id, operation, events, Sort::Finding, true);
                 return;
             }
             Lookup::Several(remotes) if in_doubt => {
@@ -571,7 +598,7 @@ impl Core {
                 at: began_at,
                 finding,
             });
-            self.record(id, vec![event], Sort::Finding, false);
+            self.record_of(id, operation, vec![event], Sort::Finding, false);
         }
     }
 

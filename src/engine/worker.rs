@@ -67,7 +67,9 @@ impl Crew {
     /// Hands an action to the thread that does it. An action for a thread that is gone is lost; its panic was told.
     pub(super) fn hand(&self, action: Action) {
         let thread = match &action {
-            Action::ReadLedger | Action::Push(_) | Action::PushAgain(_) => Some(&self.committer),
+            Action::ReadLedger | Action::SeeCheckout | Action::Push(_) | Action::PushAgain(_) => {
+                Some(&self.committer)
+            }
             Action::Open(name)
             | Action::List(name, _)
             | Action::Send(name, _)
@@ -91,6 +93,12 @@ fn commit(mut store: Box<dyn Store>, jobs: &Receiver<Action>, events: &Sender<Ev
                     lasting: error.lasting,
                 }))
             }
+            Action::SeeCheckout => Event::CheckoutSeen(store.behind().unwrap_or_else(|error| {
+                Some(format!(
+                    "whether this checkout is the newest commit can't be told: {}",
+                    error.in_full()
+                ))
+            })),
             Action::Push(batch) => Event::Pushed(store.push(&batch)),
             Action::PushAgain(commit) => Event::Pushed(store.push_again(&commit)),
             Action::Open(_)
@@ -173,6 +181,7 @@ fn serve(
                     item: claim.item.clone(),
                     channel,
                 },
+                operation: claim.operation,
                 began_at,
                 lookup: guarded(|| look(&mut *service, &claim)).unwrap_or_else(|| {
                     Lookup::CannotTell {
@@ -181,6 +190,7 @@ fn serve(
                 }),
             },
             Action::ReadLedger
+            | Action::SeeCheckout
             | Action::Push(_)
             | Action::PushAgain(_)
             | Action::Journal(_)

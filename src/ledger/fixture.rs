@@ -36,6 +36,7 @@ pub(crate) fn row(item: &str, channel: &str, events: impl IntoIterator<Item = Ev
         published: None,
         source: None,
         body: None,
+        article: None,
         operations: record
             .into_iter()
             .map(|record| (Operation::Publish, record))

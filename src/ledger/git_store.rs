@@ -7,6 +7,7 @@
 //! commit. Start reading at [`GitStore::open`] and the `Store` implementation.
 
 mod build;
+mod checkout;
 mod export;
 mod open;
 pub mod probe;
@@ -191,6 +192,10 @@ impl Store for GitStore {
 
     fn push_again(&mut self, commit: &CommitId) -> PushReport {
         self.publish_again(commit)
+    }
+
+    fn behind(&mut self) -> Result<Option<String>, StoreError> {
+        self.checkout_behind()
     }
 
     fn journal_writer(&self) -> Box<dyn JournalWriter> {

@@ -43,6 +43,11 @@ pub trait Store: Send {
     /// Pushes the commit of an earlier [`Store::push`] once more, byte for byte the same.
     fn push_again(&mut self, commit: &CommitId) -> PushReport;
 
+    /// Returns why the articles here are not the newest that the remote's branch has; none: they are.
+    fn behind(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
     /// Returns a way to change the journal that works also while a push hangs.
     fn journal_writer(&self) -> Box<dyn JournalWriter>;
 

@@ -221,6 +221,7 @@ fn write(row: &Row, place: impl Fn(&Record) -> BodyPlace) -> Result<String, RowE
         published: text(row.published.as_ref()),
         source: row.source.clone(),
         body: text(row.body.as_ref()),
+        article: text(row.article.as_ref()),
         operations,
         unknown: row.unknown.clone(),
     };
@@ -344,6 +345,8 @@ fn read(object: Map<String, Value>, body: Option<&[u8]>) -> Result<Row, RowError
         published: time("published", wire.published.as_deref()).map_err(RowError::Shape)?,
         source: wire.source,
         body: parsed("body", wire.body.as_deref(), Fingerprint::parse).map_err(RowError::Shape)?,
+        article: parsed("article", wire.article.as_deref(), Fingerprint::parse)
+            .map_err(RowError::Shape)?,
         operations,
         unknown: wire.unknown,
     })

@@ -26,6 +26,8 @@ pub(super) struct WireRow {
     pub(super) source: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) body: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) article: Option<String>,
     pub(super) operations: Map<String, Value>,
     #[serde(flatten)]
     pub(super) unknown: Map<String, Value>,

@@ -54,7 +54,7 @@ impl Kind {
                 default_interval: Duration::ZERO,
                 keyed: false,
                 verified: false,
-                updates: false,
+                updates: true,
                 retracts: false,
             },
             Self::Bluesky => KindTraits {
@@ -66,7 +66,7 @@ impl Kind {
                 keyed: true,
                 verified: true,
                 updates: false,
-                retracts: false,
+                retracts: true,
             },
             Self::Mastodon => KindTraits {
                 readable: true,
@@ -76,8 +76,8 @@ impl Kind {
                 default_interval: Duration::from_secs(1),
                 keyed: false,
                 verified: true,
-                updates: false,
-                retracts: false,
+                updates: true,
+                retracts: true,
             },
             Self::Devto => KindTraits {
                 readable: true,
@@ -88,8 +88,8 @@ impl Kind {
                 default_interval: Duration::from_secs(4),
                 keyed: false,
                 verified: true,
-                updates: false,
-                retracts: false,
+                updates: true,
+                retracts: true,
             },
             // The least that any declaration makes possible; what more it makes possible, it says itself.
             Self::Http => KindTraits {
@@ -223,6 +223,8 @@ pub struct ChannelRules {
     pub max_attempts: u32,
     /// Whether the account's recent posts are read before the first write of a run.
     pub precheck: bool,
+    /// Whether a post is changed when its article was edited.
+    pub update: bool,
     /// Items published before this are not for this channel.
     pub since: Option<Timestamp>,
     /// Wait this long after the article's date.

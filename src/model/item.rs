@@ -58,6 +58,31 @@ impl Item {
             Body::Markdown(text) | Body::Html(text) => Fingerprint::of(text.as_bytes()),
         })
     }
+
+    /// Returns fingerprints of what the article says now.
+    pub fn said(&self) -> Said {
+        Said {
+            article: self.article_fingerprint(),
+            body: self.body_fingerprint(),
+        }
+    }
+
+    fn article_fingerprint(&self) -> Fingerprint {
+        let body = self.body.as_ref().map(|body| match body {
+            Body::Markdown(text) | Body::Html(text) => text.as_str(),
+        });
+        let said = serde_json::json!([self.title, self.description, self.tags, self.image, body]);
+        Fingerprint::of(said.to_string().as_bytes())
+    }
+}
+
+/// What an article says, to tell whether it was edited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Fingerprint of what it says, whatever page shows it: title, description, tags, picture, text.
+    pub article: Fingerprint,
+    /// Fingerprint of its text, where a source has it.
+    pub body: Option<Fingerprint>,
 }
 
 /// The text of an article.

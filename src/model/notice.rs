@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::delivery::State;
+use super::delivery::{Operation, State};
 use super::ids::ChannelName;
 use super::outcome::{Evidence, Remote};
 use super::row::DeliveryId;
@@ -24,6 +24,8 @@ pub enum Notice {
     Sending {
         /// Which.
         delivery: DeliveryId,
+        /// What is done to it.
+        operation: Operation,
         /// The attempt's number.
         attempt: u32,
     },
@@ -31,7 +33,9 @@ pub enum Notice {
     Proved {
         /// Which.
         delivery: DeliveryId,
-        /// Where it is.
+        /// What was done to it.
+        operation: Operation,
+        /// Where it is, or was.
         remote: Remote,
         /// How that is known.
         evidence: Evidence,

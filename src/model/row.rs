@@ -5,9 +5,10 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::delivery::{Operation, Record};
-use super::ids::{Account, ChannelName, Fingerprint};
-use super::item::{Item, ItemId};
+use super::delivery::{Operation, Record, State};
+use super::ids::{Account, ChannelName, Fingerprint, Token};
+use super::item::{Item, ItemId, Said};
+use super::post::Post;
 use super::time::Timestamp;
 
 /// One (item, channel) pair: the unit of state.
@@ -48,6 +49,8 @@ pub struct Row {
     pub source: Option<String>,
     /// Fingerprint of the article's body.
     pub body: Option<Fingerprint>,
+    /// Fingerprint of what the article said when it was claimed, on channels that follow its changes.
+    pub article: Option<Fingerprint>,
     /// What was done, by operation.
     pub operations: BTreeMap<Operation, Record>,
     /// Fields of the file that this version does not know; they are written back as they are.
@@ -68,6 +71,7 @@ impl Row {
             published: item.published,
             source: item.source_file.clone(),
             body: item.body_fingerprint(),
+            article: None,
             operations: BTreeMap::new(),
             unknown: Map::new(),
         }
@@ -84,5 +88,67 @@ impl Row {
     /// Returns the record of the announcement itself.
     pub fn publish(&self) -> Option<&Record> {
         self.operations.get(&Operation::Publish)
+    }
+
+    /// Returns the operation that the delivery stands at: the announcement until it is done, then its newest change, or
+    /// its retraction. A later edition of the announcement leaves behind what was done to the one before it.
+    pub fn current(&self) -> Operation {
+        let Some(publish) = self.publish().filter(|record| record.state == State::Done) else {
+            return Operation::Publish;
+        };
+        let of_this_edition = self
+            .operations
+            .iter()
+            .filter(|(_, record)| record.edition == publish.edition);
+        // Announcement, changes by number, retraction: the order of the operations is the order of their times.
+        of_this_edition
+            .map(|(operation, _)| *operation)
+            .max()
+            .unwrap_or(Operation::Publish)
+    }
+
+    /// Returns the record of the operation that the delivery stands at.
+    pub fn record(&self) -> Option<&Record> {
+        self.operations.get(&self.current())
+    }
+
+    /// Returns the operation whose latest claim has this token.
+    pub fn claimed_by(&self, token: &Token) -> Option<Operation> {
+        let mut claimed = self.operations.iter();
+        claimed
+            .find(|(_, record)| record.token() == Some(token))
+            .map(|(operation, _)| *operation)
+    }
+
+    /// Returns the change that would come next.
+    pub fn next_update(&self) -> Operation {
+        let numbers = self
+            .operations
+            .keys()
+            .filter_map(|operation| match operation {
+                Operation::Update(number) => Some(*number),
+                Operation::Publish | Operation::Retract => None,
+            });
+        Operation::Update(numbers.max().map_or(1, |last| last.saturating_add(1)))
+    }
+
+    /// Whether the article says something else than when it was claimed.
+    pub fn is_outdated(&self, item: &Item, said: &Said) -> bool {
+        if let Some(article) = &self.article {
+            return *article != said.article;
+        }
+        // Claimed before its changes were followed: by what every row has.
+        let bodies = self.body.as_ref().zip(said.body.as_ref());
+        self.title != item.title || bodies.is_some_and(|(then, now)| then != now)
+    }
+
+    /// Returns the post that is shown, as it was claimed last; none: it was found, or a person told of it.
+    pub fn shown(&self) -> Option<&Post> {
+        let done = self.operations.iter().rev().filter(|(operation, record)| {
+            **operation != Operation::Retract && record.state == State::Done
+        });
+        done.map(|(_, record)| record)
+            .find_map(|record| record.claim.as_ref())
+            .map(|claim| &claim.post)
     }
 }

@@ -67,7 +67,7 @@ impl Facts<'_> {
 
     /// Returns since when it is not known whether a delivery was made; none if it is known.
     pub fn doubt_since(&self, id: &DeliveryId) -> Option<Timestamp> {
-        let record = self.rows.get(id)?.publish()?;
+        let record = self.rows.get(id)?.record()?;
         match record.state {
             State::InDoubt => record.doubt_since,
             State::InFlight => record.claim.as_ref().map(|claim| claim.claimed_at),
@@ -140,7 +140,7 @@ impl Facts<'_> {
                 .filter(|row| row.channel == *channel.name());
             let newest = newest_account(rows.clone().copied(), channel.name())?;
             let left: Vec<_> = rows
-                .filter(|row| row.publish().is_some_and(|record| !record.state.is_settled()))
+                .filter(|row| row.record().is_some_and(|record| !record.state.is_settled()))
                 .filter_map(|row| {
                     let account = row.account.as_ref()?;
                     (account != newest).then_some((row, account))

@@ -167,7 +167,7 @@ pub fn audit(facts: &Facts<'_>, catalog: &Catalog, survey: &Survey, snapshot: &S
 }
 
 fn finding(delivery: &Outlook, facts: &Facts<'_>, snapshot: &Snapshot) -> Option<Finding> {
-    let record = facts.rows.get(&delivery.id).and_then(|row| row.publish());
+    let record = facts.rows.get(&delivery.id).and_then(|row| row.record());
     let open = how_open(delivery, record, facts)?;
     let since = match open {
         Open::Hole => facts.due_since(delivery),

@@ -11,6 +11,7 @@ pub mod audit;
 pub mod decide;
 pub mod guard;
 mod known;
+pub mod later;
 pub mod matrix;
 pub mod outlook;
 pub mod read_back;

@@ -2,8 +2,7 @@
 
 use crate::config::ChannelConfig;
 use crate::exit::Exit;
-use crate::model::delivery::{Record, State};
-use crate::model::item::Item;
+use crate::model::delivery::{Operation, Record, State};
 use crate::model::outcome::{Evidence, Remote};
 use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
@@ -11,15 +10,18 @@ use crate::model::time::Timestamp;
 use crate::render::measure::measure;
 use crate::render::{Stamp, compose};
 
-use super::decide::{Step, decide};
-use super::survey::{Announce, Surveyed, Verdict};
+use super::decide::Step;
+use super::later::{stand, step};
+use super::survey::{Announce, Survey, Surveyed, Verdict};
 
 /// One delivery as `plan`, `status`, `run` and `rehearse` show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
     /// Which.
     pub id: DeliveryId,
-    /// Its state; none: pending.
+    /// What it stands at.
+    pub operation: Operation,
+    /// The state of that; none: pending.
     pub state: Option<State>,
     /// Why it is not done, or what comes next, in plain words.
     pub reason: Option<String>,
@@ -161,9 +163,11 @@ pub enum Aside<'a> {
 
 /// What is known of a channel now, beside its configuration.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Circumstances {
+pub struct Circumstances<'a> {
     /// The text limit that its server told.
     pub text_limit: Option<usize>,
+    /// Why nothing that is posted may be changed from this checkout; none: it may.
+    pub put_off: Option<&'a str>,
     /// Nothing is asked of it before, because it said so.
     pub paused_until: Option<Timestamp>,
     /// Whether new deliveries may start.
@@ -176,15 +180,22 @@ pub struct Circumstances {
 pub fn outlook(
     surveyed: &Surveyed,
     row: Option<&Row>,
-    item: Option<&Item>,
+    survey: &Survey,
     channel: &ChannelConfig,
-    circumstances: Circumstances,
+    circumstances: Circumstances<'_>,
     aside: Option<Aside<'_>>,
     now: Timestamp,
 ) -> Outlook {
     let text_limit = circumstances.text_limit;
-    let record = row.and_then(Row::publish);
-    let mut outlook = blank(&surveyed.id, record);
+    let item = survey.items.get(&surveyed.id.item);
+    let article = survey.article(&surveyed.id.item);
+    let stand = stand(row, article, channel, text_limit, circumstances.put_off);
+    let (operation, record) = (stand.operation, stand.record);
+    let mut outlook = blank(&surveyed.id, operation, record);
+    let announced = row.and_then(Row::publish);
+    if outlook.remote.is_none() && operation != Operation::Publish {
+        outlook.remote = announced.and_then(|record| record.remote.clone());
+    }
     let frozen = record.and_then(|record| Some((record, record.claim.as_ref()?)));
     match (frozen, item) {
         (Some((record, claim)), item)
@@ -192,8 +203,17 @@ pub fn outlook(
         {
             show_post(&mut outlook, &claim.post, channel, text_limit);
         }
+        (_, _) if operation == Operation::Retract => {
+            if let Some(post) = row.and_then(Row::shown) {
+                show_post(&mut outlook, post, channel, text_limit);
+            }
+        }
         (_, Some(item)) => {
-            match compose(item, channel, text_limit, Stamp::Fresh { now, entropy: 0 }) {
+            let stamp = row
+                .and_then(Row::shown)
+                .filter(|_| operation != Operation::Publish)
+                .map_or(Stamp::Fresh { now, entropy: 0 }, Stamp::Of);
+            match compose(item, channel, text_limit, stamp) {
                 Ok(rendered) => {
                     outlook.text = Some(rendered.text);
                     outlook.length = Some(rendered.length);
@@ -235,9 +255,17 @@ pub fn outlook(
             outlook.standing = Standing::NeedsPerson;
         }
         Verdict::InPlay | Verdict::Withdrawn => {
-            let readable = channel.traits().readable;
-            let step = decide(record, item, &channel.rules, readable, now);
+            let step = step(&stand, row, item, channel, now);
+            let is_edited = operation != Operation::Publish && record.is_none();
             describe(&mut outlook, paused(step, circumstances.paused_until, now));
+            if is_edited && outlook.due_at.is_none() && outlook.standing == Standing::ByState {
+                outlook.reason = Some("the article was edited: due now".to_owned());
+            }
+            if let Some(why) = stand.put_off {
+                outlook.reason = Some(format!(
+                    "the article was edited, but its post is not changed from here: {why}"
+                ));
+            }
         }
     }
     match aside {
@@ -251,12 +279,13 @@ pub fn outlook(
     outlook
 }
 
-fn blank(id: &DeliveryId, record: Option<&Record>) -> Outlook {
+fn blank(id: &DeliveryId, operation: Operation, record: Option<&Record>) -> Outlook {
     let claimed_at = record
         .and_then(|record| record.claim.as_ref())
         .map(|claim| claim.claimed_at);
     Outlook {
         id: id.clone(),
+        operation,
         state: record.map(|record| record.state),
         reason: record.and_then(|record| record.reason.clone()),
         text: None,
@@ -313,8 +342,12 @@ fn describe(outlook: &mut Outlook, step: Step) {
             );
         }
         Step::NeedsApproval => {
+            let (verb, does) = match outlook.operation {
+                Operation::Publish => ("approve", "sends it"),
+                Operation::Update(_) | Operation::Retract => ("update", "changes the post"),
+            };
             outlook.reason = Some(format!(
-                "`gate = \"manual\"`: `sayonce approve {} {}` sends it",
+                "`gate = \"manual\"`: `sayonce {verb} {} {}` {does}",
                 outlook.id.item, outlook.id.channel
             ));
             outlook.standing = Standing::NeedsPerson;

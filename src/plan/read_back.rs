@@ -1,7 +1,7 @@
 //! Is what the ledger has as done still there, by the account's own list?
 
 use crate::model::address::same_address;
-use crate::model::delivery::{Record, State};
+use crate::model::delivery::{Operation, Record, State};
 use crate::model::ids::Account;
 use crate::model::outcome::{Remote, SeenPost, SeenSort};
 use crate::model::row::{DeliveryId, Row};
@@ -23,6 +23,10 @@ pub struct ReadBack {
 
 /// Returns the receipt of what a row has as posted.
 pub fn posted(row: &Row) -> Option<(&Record, &Remote)> {
+    // What is taken down, or is to be, is not missed.
+    if row.current() == Operation::Retract {
+        return None;
+    }
     let record = row.publish()?;
     let remote = record.remote.as_ref()?;
     (record.state == State::Done).then_some((record, remote))
@@ -99,7 +103,7 @@ mod tests {
 
     use super::*;
     use crate::ledger::fixture::{claimed, proved, row, start};
-    use crate::model::delivery::{Decision, Event, Operation, next};
+    use crate::model::delivery::{Decision, Event, next};
     use crate::model::outcome::Evidence;
 
     fn account() -> Account {

@@ -6,7 +6,7 @@ use crate::config::{ChannelConfig, Config};
 use crate::ledger::{Baseline, Snapshot};
 use crate::model::delivery::State;
 use crate::model::ids::ChannelName;
-use crate::model::item::{Item, ItemId};
+use crate::model::item::{Item, ItemId, Said};
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 use crate::source::Catalog;
@@ -19,6 +19,8 @@ use super::known::{KnownItems, Recognised};
 pub struct Survey {
     /// The items in scope, under the ids that the ledger knows them by.
     pub items: BTreeMap<ItemId, Item>,
+    /// What they say, where a channel follows their changes.
+    pub said: BTreeMap<ItemId, Said>,
     /// The deliveries, oldest item first, channels in the order of the configuration.
     pub deliveries: Vec<Surveyed>,
     /// Items that are never a delivery, with the reason.
@@ -80,6 +82,13 @@ pub enum Announce {
     NothingNew,
 }
 
+impl Survey {
+    /// Returns an article and what it says, where a channel follows its changes.
+    pub fn article(&self, id: &ItemId) -> Option<(&Item, &Said)> {
+        self.items.get(id).zip(self.said.get(id))
+    }
+}
+
 impl Selection {
     /// Returns whether a delivery is selected.
     pub fn contains(&self, id: &DeliveryId) -> bool {
@@ -101,6 +110,7 @@ pub fn survey(
     let known = KnownItems::of(snapshot);
     let mut survey = Survey {
         items: BTreeMap::new(),
+        said: BTreeMap::new(),
         deliveries: Vec::new(),
         out_of_scope: Vec::new(),
         kept_back: BTreeMap::new(),
@@ -131,6 +141,10 @@ pub fn survey(
         }
         order.push(id.clone());
         survey.items.insert(id.clone(), Item { id, ..item.clone() });
+    }
+    if config.channels.iter().any(|channel| channel.rules.update) {
+        let said = |(id, item): (&ItemId, &Item)| (id.clone(), item.said());
+        survey.said = survey.items.iter().map(said).collect();
     }
     for channel in &config.channels {
         let name = channel.name().clone();
@@ -275,7 +289,7 @@ fn gone_items(
             .any(|channel| *channel.name() == id.channel);
         let unfinished = stored
             .row
-            .publish()
+            .record()
             .is_some_and(|record| !matches!(record.state, State::Done | State::Skipped));
         let hidden = out_of_scope.contains(&id.item) && !unfinished;
         if !configured || hidden || survey.items.contains_key(&id.item) {

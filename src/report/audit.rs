@@ -74,9 +74,11 @@ pub fn text(report: &Report<'_>) -> String {
             .deliveries
             .iter()
             .find(|delivery| delivery.id == finding.id)
-            .map(|delivery| (delivery.state, delivery.due_at));
+            .map(|delivery| (delivery.operation, delivery.state, delivery.due_at));
         let words = match (finding.open, due_at) {
-            (Open::Waiting, Some((state, due_at))) => state_words(state, due_at, report.timezone),
+            (Open::Waiting, Some((operation, state, due_at))) => {
+                state_words(operation, state, due_at, report.timezone)
+            }
             (Open::Hole | Open::Waiting, _) => "due and not sent".to_owned(),
             (Open::Stuck, _) => "stuck, nobody knows whether it was sent".to_owned(),
             (Open::Held, _) => "needs you".to_owned(),

@@ -107,7 +107,12 @@ pub fn plan(
             "{} on {} - {}\n",
             delivery.id.item,
             delivery.id.channel,
-            state_words(delivery.state, delivery.due_at, timezone)
+            state_words(
+                delivery.operation,
+                delivery.state,
+                delivery.due_at,
+                timezone
+            )
         );
         if !title.is_empty() && delivery.text.is_none() {
             put!(text, "  {title}\n");
@@ -182,13 +187,18 @@ fn put_articles<'a>(
         put!(
             text,
             "{}",
-            state_words(delivery.state, delivery.due_at, timezone)
+            state_words(
+                delivery.operation,
+                delivery.state,
+                delivery.due_at,
+                timezone
+            )
         );
         if let Some(evidence) = delivery.evidence {
             put!(
                 text,
                 ": {}",
-                evidence_words(evidence, delivery.remote.as_ref())
+                evidence_words(delivery.operation, evidence, delivery.remote.as_ref())
             );
         }
         let url = delivery

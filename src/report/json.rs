@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::engine::driver::Taken;
 use crate::engine::ending::{Ending, Summary};
 use crate::ledger::row::encode_whole;
-use crate::model::delivery::State;
+use crate::model::delivery::{Operation, State};
 use crate::plan::outlook::Outlook;
 
 /// What `plan` and `status` print.
@@ -85,6 +85,9 @@ pub struct LedgerReport {
 pub(super) struct DeliveryReport {
     item: String,
     channel: String,
+    /// What the state is of, where that is not the announcement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<String>,
     state: &'static str,
     reason: Option<String>,
     text: Option<String>,
@@ -193,6 +196,8 @@ pub(super) fn deliveries(outlooks: &[Outlook], posts: Posts) -> Vec<DeliveryRepo
         .map(|outlook| DeliveryReport {
             item: outlook.id.item.to_string(),
             channel: outlook.id.channel.to_string(),
+            operation: (outlook.operation != Operation::Publish)
+                .then(|| outlook.operation.to_string()),
             state: outlook.state.map_or("pending", State::label),
             reason: outlook.reason.clone(),
             text: outlook.text.clone(),

@@ -2,7 +2,7 @@
 
 use chrono_tz::Tz;
 
-use crate::model::delivery::State;
+use crate::model::delivery::{Operation, State};
 use crate::model::notice::Notice;
 use crate::model::outcome::{Evidence, Remote};
 use crate::model::time::{Timestamp, duration_text};
@@ -18,16 +18,28 @@ pub enum Tone {
     Warning,
 }
 
-/// Returns the state as a sentence for people.
-pub fn state_words(state: Option<State>, due_at: Option<Timestamp>, timezone: Tz) -> String {
+/// Returns the state of an operation as a sentence for people.
+pub fn state_words(
+    operation: Operation,
+    state: Option<State>,
+    due_at: Option<Timestamp>,
+    timezone: Tz,
+) -> String {
+    let time = due_at.map(|at| clock_time(at, timezone));
+    match operation {
+        Operation::Publish => announcement_words(state, time),
+        Operation::Update(_) => later_words("changed", "left as it is", state, time),
+        Operation::Retract => later_words("taken down", "left as it is", state, time),
+    }
+}
+
+fn announcement_words(state: Option<State>, due_at: Option<String>) -> String {
     match (state, due_at) {
-        (None, Some(at)) => format!("not yet, due at {}", clock_time(at, timezone)),
+        (None, Some(time)) => format!("not yet, due at {time}"),
         (None, None) => "not sent yet".to_owned(),
         (Some(State::InFlight), _) => "being sent".to_owned(),
         (Some(State::InDoubt), _) => "checking: may already be there".to_owned(),
-        (Some(State::Retry), Some(at)) => {
-            format!("not sent, again at {}", clock_time(at, timezone))
-        }
+        (Some(State::Retry), Some(time)) => format!("not sent, again at {time}"),
         (Some(State::Retry), None) => "not sent, again in the next run".to_owned(),
         (Some(State::Done), _) => "posted, proved".to_owned(),
         (Some(State::Failed), _) => "refused".to_owned(),
@@ -36,17 +48,40 @@ pub fn state_words(state: Option<State>, due_at: Option<Timestamp>, timezone: Tz
     }
 }
 
+/// `what` is what becomes of the post, `instead` what it is if nothing does.
+fn later_words(what: &str, instead: &str, state: Option<State>, due_at: Option<String>) -> String {
+    match (state, due_at) {
+        (None | Some(State::Retry), Some(time)) => format!("to be {what}, at {time}"),
+        (None | Some(State::Retry), None) => format!("to be {what}, in the next run"),
+        (Some(State::InFlight), _) => format!("being {what}"),
+        (Some(State::InDoubt), _) => format!("checking: may already be {what}"),
+        (Some(State::Done), _) => format!("{what}, proved"),
+        (Some(State::Failed), _) => format!("not {what}: refused"),
+        (Some(State::Held), _) => format!("to be {what}, and needs you"),
+        (Some(State::Skipped), _) => instead.to_owned(),
+    }
+}
+
 /// Returns why `done` is believed, as people say it. A service without receipts only accepts.
-pub const fn evidence_words(evidence: Evidence, remote: Option<&Remote>) -> &'static str {
-    match evidence {
-        Evidence::Response if matches!(remote, Some(Remote { id: None, .. })) => {
+pub const fn evidence_words(
+    operation: Operation,
+    evidence: Evidence,
+    remote: Option<&Remote>,
+) -> &'static str {
+    match (operation, evidence) {
+        (Operation::Publish | Operation::Update(_), Evidence::Response)
+            if matches!(remote, Some(Remote { id: None, .. })) =>
+        {
             "the service accepted it"
         }
-        Evidence::Response => "the service answered with its id",
-        Evidence::ReadBack => "found on the account afterwards",
-        Evidence::KeyReplay => "the repeat was answered with the first one's id",
-        Evidence::Adopted => "it was there already",
-        Evidence::Person => "a person said so",
+        (Operation::Publish, Evidence::Response) => "the service answered with its id",
+        (Operation::Update(_) | Operation::Retract, Evidence::Response) => "the service says so",
+        (Operation::Publish, Evidence::ReadBack) => "found on the account afterwards",
+        (Operation::Update(_), Evidence::ReadBack) => "read back afterwards",
+        (Operation::Retract, Evidence::ReadBack) => "looked for, and gone",
+        (_, Evidence::KeyReplay) => "the repeat was answered with the first one's id",
+        (_, Evidence::Adopted) => "it was there already",
+        (_, Evidence::Person) => "a person said so",
     }
 }
 
@@ -56,6 +91,26 @@ pub fn clock_time(at: Timestamp, timezone: Tz) -> String {
         .with_timezone(&timezone)
         .format("%Y-%m-%d %H:%M:%S %Z")
         .to_string()
+}
+
+fn doing_words(operation: Operation, attempt: u32) -> String {
+    let doing = match operation {
+        Operation::Publish => "sending",
+        Operation::Update(_) => "changing",
+        Operation::Retract => "taking down",
+    };
+    match attempt {
+        1 => doing.to_owned(),
+        attempt => format!("{doing} (attempt {attempt})"),
+    }
+}
+
+const fn done_words(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Publish => "posted",
+        Operation::Update(_) => "changed",
+        Operation::Retract => "taken down",
+    }
 }
 
 /// Writes a notice as one line.
@@ -83,24 +138,25 @@ pub fn line(notice: &Notice, timezone: Tz) -> (Tone, String) {
         }
         Notice::Sending {
             delivery,
-            attempt: 1,
-        } => (Tone::Plain, format!("{delivery}: sending")),
-        Notice::Sending { delivery, attempt } => (
-            Tone::Plain,
-            format!("{delivery}: sending (attempt {attempt})"),
-        ),
+            operation,
+            attempt,
+        } => {
+            let doing = doing_words(*operation, *attempt);
+            (Tone::Plain, format!("{delivery}: {doing}"))
+        }
         Notice::Proved {
             delivery,
+            operation,
             remote,
             evidence,
-        } => (
-            Tone::Good,
-            format!(
-                "{delivery}: posted{} ({})",
-                place(remote),
-                evidence_words(*evidence, Some(remote))
-            ),
-        ),
+        } => {
+            let what = done_words(*operation);
+            let words = evidence_words(*operation, *evidence, Some(remote));
+            (
+                Tone::Good,
+                format!("{delivery}: {what}{} ({words})", place(remote)),
+            )
+        }
         Notice::Adopted { delivery, remote } => (
             Tone::Plain,
             format!(

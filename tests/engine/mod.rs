@@ -8,6 +8,7 @@ mod crowds;
 mod doubts;
 mod floods;
 mod kills;
+mod later;
 mod limits;
 mod panics;
 mod people;

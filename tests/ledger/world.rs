@@ -75,6 +75,7 @@ pub(crate) fn claimed_with(item: &str, number: u8, post: Map<String, serde_json:
         published: None,
         source: None,
         body: None,
+        article: None,
         operations: BTreeMap::new(),
         unknown: Map::new(),
     };

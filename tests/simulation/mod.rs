@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub(crate) unavailable: BTreeMap<ChannelName, String>,
     /// The site's pages answer 404 before this.
     pub(crate) offline_until: Option<Timestamp>,
+    /// Why the checkout of every run is not the newest; none: it is.
+    pub(crate) behind: Option<String>,
     pub(crate) runs_started: u32,
     /// Part of what every run's randomness is made from.
     pub(crate) entropy: u64,
@@ -96,6 +98,7 @@ impl World {
             selection: Selection::default(),
             unavailable: BTreeMap::new(),
             offline_until: None,
+            behind: None,
             runs_started: 0,
             entropy: 0,
             trace: None,
@@ -280,10 +283,11 @@ impl World {
                 if read.is_ok() {
                     run.witness = self.remote.witness().cloned();
                 }
-                let read = read.map(Box::new).map_err(|reason| ReadFailure {
+                let failed = |reason| ReadFailure {
                     reason,
                     lasting: false,
-                });
+                };
+                let read = read.map(Box::new).map_err(failed);
                 (now.plus(after), Event::LedgerRead(read))
             }
             Action::Push(batch) => {
@@ -352,12 +356,14 @@ impl World {
                     now.plus(Duration::from_millis(50)),
                     Event::Looked {
                         delivery,
+                        operation: claim.operation,
                         began_at: clock,
                         lookup,
                     },
                 )
             }
             Action::Prepare(delivery, _) => (now, Event::Prepared(delivery, Prepared::default())),
+            Action::SeeCheckout => (now, Event::CheckoutSeen(self.behind.clone())),
             Action::CheckLive(item, _) => {
                 let result = match self.offline_until {
                     Some(until) if now < until => Err("HTTP 404".to_owned()),

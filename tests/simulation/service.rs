@@ -7,7 +7,8 @@ use sayonce::config::ChannelConfig;
 use sayonce::model::address::same_address;
 use sayonce::model::channel::Kind;
 use sayonce::model::claim::{Claim, PushedClaim};
-use sayonce::model::ids::Account;
+use sayonce::model::delivery::Operation;
+use sayonce::model::ids::{Account, Fingerprint};
 use sayonce::model::outcome::{
     Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, Session,
     Trouble, Wait,
@@ -49,6 +50,22 @@ struct Post {
     key: String,
     stored_at: Timestamp,
     listed_at: Timestamp,
+    /// What it showed from which moment on.
+    shows: Vec<(Timestamp, Fingerprint)>,
+    /// When it was taken down.
+    gone_at: Option<Timestamp>,
+}
+
+impl Post {
+    fn is_gone(&self, now: Timestamp) -> bool {
+        self.gone_at.is_some_and(|at| at <= now)
+    }
+
+    /// What it shows now: a request that took effect later shows, whichever was sent later.
+    fn text(&self, now: Timestamp) -> Option<&Fingerprint> {
+        let past = self.shows.iter().filter(|(at, _)| *at <= now);
+        past.max_by_key(|(at, _)| *at).map(|(_, text)| text)
+    }
 }
 
 /// A service.
@@ -145,6 +162,23 @@ impl Service {
         posts.filter(|post| same_address(&post.url, url)).count()
     }
 
+    /// Whether the post of an address shows what was claimed last, and nothing else is there.
+    pub(crate) fn shows(&self, url: &str, post: &Fingerprint, now: Timestamp) -> bool {
+        let standing = self.posts.iter().filter(|post| {
+            same_address(&post.url, url) && post.stored_at <= now && !post.is_gone(now)
+        });
+        let texts: Vec<_> = standing.map(|post| post.text(now)).collect();
+        texts == [Some(post)]
+    }
+
+    /// How many posts of an address stand.
+    pub(crate) fn standing(&self, url: &str, now: Timestamp) -> usize {
+        let posts = self.posts.iter();
+        posts
+            .filter(|post| same_address(&post.url, url) && !post.is_gone(now))
+            .count()
+    }
+
     /// The posts of an address, for a person who looks.
     pub(crate) fn shown(&self, url: &str, now: Timestamp) -> Vec<Remote> {
         let posts = self.posts.iter().enumerate();
@@ -215,7 +249,7 @@ impl Service {
             .posts
             .iter()
             .enumerate()
-            .filter(|(_, post)| post.listed_at <= now);
+            .filter(|(_, post)| post.listed_at <= now && !post.is_gone(now));
         Listing::Posts(
             shown
                 .rev()
@@ -240,12 +274,17 @@ impl Service {
                 reason: "503".to_owned(),
             };
         }
+        if let Some(target) = &claim.target {
+            return self.effect(now, claim, target);
+        }
         let found: Vec<_> = self
             .posts
             .iter()
             .enumerate()
             .filter(|(_, post)| {
-                post.listed_at <= now && same_address(&post.url, &claim.canonical_url)
+                post.listed_at <= now
+                    && !post.is_gone(now)
+                    && same_address(&post.url, &claim.canonical_url)
             })
             .map(|(index, _)| self.remote(index))
             .collect();
@@ -254,6 +293,30 @@ impl Service {
             [one] => Lookup::Found(one.clone()),
             _ => Lookup::Several(found),
         }
+    }
+
+    /// Whether what a change or a retraction asks for is so.
+    fn effect(&self, now: Timestamp, claim: &Claim, target: &Remote) -> Lookup {
+        let post = self.index_of(target).map(|index| &self.posts[index]);
+        let is_so = match claim.operation {
+            Operation::Publish => false,
+            Operation::Update(_) => post.is_some_and(|post| {
+                !post.is_gone(now) && post.text(now) == Some(&claim.post.fingerprint())
+            }),
+            Operation::Retract => post.is_none_or(|post| post.is_gone(now)),
+        };
+        if is_so {
+            Lookup::Found(target.clone())
+        } else {
+            Lookup::Absent
+        }
+    }
+
+    fn index_of(&self, remote: &Remote) -> Option<usize> {
+        let indices = 0..self.posts.len();
+        indices
+            .into_iter()
+            .find(|index| self.remote(*index).is_same_post(remote))
     }
 
     /// Takes a request from a machine whose clock shows `clock`.
@@ -375,6 +438,21 @@ impl Service {
         let mut evidence = Evidence::Response;
         for pushed in claims {
             let claim = pushed.claim();
+            if let Some(target) = claim.target.as_ref().filter(|target| target.id.is_some()) {
+                let index = self.index_of(target).expect("a post that it gave");
+                let post = &mut self.posts[index];
+                match claim.operation {
+                    Operation::Publish => unreachable!("an announcement has no target"),
+                    Operation::Update(_) => post.shows.push((at, claim.post.fingerprint())),
+                    Operation::Retract => {
+                        post.gone_at = Some(post.gone_at.map_or(at, |earlier| earlier.min(at)));
+                    }
+                }
+                return Outcome::Accepted {
+                    remote: target.clone(),
+                    evidence,
+                };
+            }
             let key = match self.kind {
                 Kind::Bluesky => claim.post.string("rkey").expect("a record key").to_owned(),
                 Kind::IndexNow | Kind::Mastodon | Kind::Devto | Kind::Http => {
@@ -395,6 +473,8 @@ impl Service {
                 key,
                 stored_at: at,
                 listed_at: at.plus(unlisted).plus(self.lag),
+                shows: vec![(at, claim.post.fingerprint())],
+                gone_at: None,
             });
             if self.kind != Kind::IndexNow {
                 remote = self.remote(self.posts.len() - 1);

@@ -31,6 +31,7 @@ fn short(action: &Action) -> String {
         }
         Action::Look(_, claim) => format!("looks for {}", claim_told(claim)),
         Action::Prepare(delivery, wants) => format!("prepares {delivery}: {wants:?}"),
+        Action::SeeCheckout => "looks whether its checkout is the newest".to_owned(),
         Action::CheckLive(item, _) => format!("looks whether {item} is online"),
         Action::Tell(notice) => format!("tells {notice:?}"),
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::{CommitId, Header, fixture};
-use crate::model::delivery::{self, Counts};
+use crate::model::delivery::{self, Counts, Operation};
 use crate::model::ids::Token;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -83,7 +83,7 @@ impl Shipment {
                 counts: Counts::Nothing,
                 at: now,
             };
-            entry.events = vec![event];
+            entry.events = vec![(Operation::Publish, event)];
             let before = entry.decided_on.as_ref();
             entry.row = fold(before, entry.row.clone(), &entry.events).ok()?;
             any = Some(());
@@ -102,7 +102,11 @@ fn a_receipt_that_is_told_anew_leaves_the_row_its_account() {
     let claimed = fixture::row("news/a", "mastodon", [fixture::claimed(1)]);
     let mut identity = fixture::row("news/a", "mastodon", []);
     identity.account = None;
-    let after = fold(Some(&claimed), identity, &[fixture::proved("1")]);
+    let after = fold(
+        Some(&claimed),
+        identity,
+        &[(Operation::Publish, fixture::proved("1"))],
+    );
     let after = after.expect("a receipt always wins");
     assert!(account(&claimed).is_some());
     assert_eq!(account(&after), account(&claimed));

@@ -442,7 +442,7 @@ impl<'a> Sink<'a> {
             Sort::Finding => self.text("finding"),
         }
         self.number(entry.events.len());
-        for event in &entry.events {
+        for (_, event) in &entry.events {
             self.text(event.label());
             if let Event::Proved { remote, .. } = event {
                 self.receipt(remote);
@@ -463,7 +463,7 @@ impl<'a> Sink<'a> {
             self.token(Some(&pushed.claim().token));
         }
         self.number(desk.own.len());
-        for (token, delivery) in &desk.own {
+        for (token, (delivery, _)) in &desk.own {
             self.token(Some(token));
             self.delivery(delivery);
             self.flags(watch.bits(token));

@@ -10,7 +10,7 @@ use crate::engine::core::Core;
 use crate::engine::setup::{Limits, Setup};
 use crate::ledger::{Batch, CommitId, PushReport};
 use crate::model::claim::Claim;
-use crate::model::delivery::State;
+use crate::model::delivery::{Operation, State};
 use crate::model::ids::{Account, RunId};
 use crate::model::mutant::{Mutant, on};
 use crate::model::outcome::{
@@ -403,6 +403,7 @@ impl World {
                     deaf: false,
                 }
             }
+            Action::SeeCheckout => return Ok(Some(Event::CheckoutSeen(None))),
             Action::Prepare(..) | Action::CheckLive(..) | Action::Tell(_) => return Ok(None),
         };
         let run = at_work(&mut self.runs, machine);
@@ -517,6 +518,7 @@ impl World {
                 }
                 Event::Looked {
                     delivery,
+                    operation: Operation::Publish,
                     began_at,
                     lookup,
                 }
@@ -653,6 +655,7 @@ impl World {
                     machine,
                     Event::Looked {
                         delivery,
+                        operation: Operation::Publish,
                         began_at,
                         lookup,
                     },

@@ -96,7 +96,7 @@ fn choose_branch(options: &GitStoreOptions, head: &Head) -> Result<String, Store
 }
 
 /// The branch that GitHub Actions runs for. On a pull request the variable holds `12/merge`, which is none.
-fn branch_of_actions(environment: &Environment) -> Option<String> {
+pub(super) fn branch_of_actions(environment: &Environment) -> Option<String> {
     let name = environment.get("GITHUB_REF_NAME")?;
     let is_branch = match environment.get("GITHUB_REF") {
         Some(full) => full.strip_prefix("refs/heads/") == Some(name),

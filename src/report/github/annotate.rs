@@ -138,7 +138,7 @@ pub(super) fn annotation(level: Level, message: String) -> Annotation {
 }
 
 fn about(delivery: &Outlook, digest: &Digest) -> String {
-    let words = state_words(delivery.state, None, chrono_tz::UTC);
+    let words = state_words(delivery.operation, delivery.state, None, chrono_tz::UTC);
     let mut text = format!("{}: {words}", delivery.id);
     if let Some(reason) = &delivery.reason {
         text = format!("{text}: {reason}");

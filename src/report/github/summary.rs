@@ -159,6 +159,7 @@ fn needs(delivery: &Outlook, digest: &Digest) -> String {
         heading(delivery, digest),
         escaped(delivery.id.channel.as_str()),
         escaped(&state_words(
+            delivery.operation,
             delivery.state,
             delivery.due_at,
             digest.timezone
@@ -180,6 +181,7 @@ fn row(delivery: &Outlook, digest: &Digest) -> String {
         escaped(delivery.id.item.as_str()),
         escaped(delivery.id.channel.as_str()),
         escaped(&state_words(
+            delivery.operation,
             delivery.state,
             delivery.due_at,
             digest.timezone
@@ -198,7 +200,11 @@ fn last_cell(delivery: &Outlook, digest: &Digest) -> String {
         }
     }
     if let Some(evidence) = delivery.evidence {
-        parts.push(escaped(evidence_words(evidence, delivery.remote.as_ref())));
+        parts.push(escaped(evidence_words(
+            delivery.operation,
+            evidence,
+            delivery.remote.as_ref(),
+        )));
     }
     let remote = delivery.remote.as_ref();
     parts.extend(remote.and_then(|remote| remote.url.as_deref()).map(link));

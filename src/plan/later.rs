@@ -1,0 +1,139 @@
+//! What may follow an announcement: a change of it when the article was edited, and its retraction.
+//!
+//! A delivery stands at one operation at a time. A change begins only when what came before is done, so that two
+//! requests of one delivery are never under way together.
+
+use crate::config::ChannelConfig;
+use crate::model::channel::{ChannelRules, Policy, ReceiptKind};
+use crate::model::delivery::{Operation, Record, State};
+use crate::model::item::{Item, Said};
+use crate::model::row::Row;
+use crate::model::time::Timestamp;
+use crate::render::{Stamp, compose};
+
+use super::decide::{Step, decide};
+use super::guard::excluded_by_author;
+
+/// What a delivery stands at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stand<'a> {
+    /// The operation.
+    pub operation: Operation,
+    /// Its record; none: pending.
+    pub record: Option<&'a Record>,
+    /// Why a change that is wanted is not made from here.
+    pub put_off: Option<&'a str>,
+}
+
+/// Returns what a delivery stands at. A change of an edited article that is due has no record yet.
+///
+/// `put_off`: why this checkout may not change what is posted; none: it may.
+pub fn stand<'a>(
+    row: Option<&'a Row>,
+    article: Option<(&Item, &Said)>,
+    channel: &ChannelConfig,
+    text_limit: Option<usize>,
+    put_off: Option<&'a str>,
+) -> Stand<'a> {
+    let operation = row.map_or(Operation::Publish, Row::current);
+    let present = Stand {
+        operation,
+        record: row.and_then(Row::record),
+        put_off: None,
+    };
+    let Some((row, article)) = row.zip(article) else {
+        return present;
+    };
+    let is_over = present.record.is_some_and(|record| match record.state {
+        State::Done => true,
+        // Somebody left one edit out; the next one is another.
+        State::Skipped => operation != Operation::Publish,
+        State::InFlight | State::InDoubt | State::Retry | State::Failed | State::Held => false,
+    });
+    if operation == Operation::Retract || !is_over || !is_edited(row, article, channel, text_limit)
+    {
+        return present;
+    }
+    match put_off {
+        Some(_) => Stand { put_off, ..present },
+        None => Stand {
+            operation: row.next_update(),
+            record: None,
+            put_off: None,
+        },
+    }
+}
+
+/// Whether what is posted follows the article, and would be another post now. A template that was edited changes no
+/// old post.
+fn is_edited(
+    row: &Row,
+    (item, said): (&Item, &Said),
+    channel: &ChannelConfig,
+    text_limit: Option<usize>,
+) -> bool {
+    if !channel.rules.update
+        || !row.is_outdated(item, said)
+        || excluded_by_author(item, channel.name())
+    {
+        return false;
+    }
+    match channel.traits().receipt {
+        // A notice carries no more than the address: that the article changed is the news.
+        ReceiptKind::None => true,
+        ReceiptKind::IdAndUrl => row.shown().is_some_and(|shown| {
+            compose(item, channel, text_limit, Stamp::Of(shown))
+                .is_ok_and(|rendered| rendered.post.fingerprint() != shown.fingerprint())
+        }),
+    }
+}
+
+/// Returns the rules for an operation. To change or take down a post by its id is harmless to repeat: it is looked at
+/// where that can be done, and then sent again.
+fn rules_for(operation: Operation, rules: &ChannelRules, readable: bool) -> ChannelRules {
+    match operation {
+        Operation::Publish => rules.clone(),
+        Operation::Update(_) | Operation::Retract => ChannelRules {
+            policy: if readable {
+                Policy::Keyed
+            } else {
+                Policy::AtLeastOnce
+            },
+            ..rules.clone()
+        },
+    }
+}
+
+/// Returns the next step of what a delivery stands at.
+pub fn step(
+    stand: &Stand<'_>,
+    row: Option<&Row>,
+    item: Option<&Item>,
+    channel: &ChannelConfig,
+    now: Timestamp,
+) -> Step {
+    let readable = channel.traits().readable;
+    let rules = rules_for(stand.operation, &channel.rules, readable);
+    let step = decide(stand.record, item, &rules, readable, now);
+    if !matches!(step, Step::Send { .. }) {
+        return step;
+    }
+    row.and_then(|row| after_what_came_before(row, stand.operation, now))
+        .unwrap_or(step)
+}
+
+/// A later write waits until no earlier request of the delivery can take effect any more: it would undo the later one.
+fn after_what_came_before(row: &Row, operation: Operation, now: Timestamp) -> Option<Step> {
+    let earlier = row
+        .operations
+        .iter()
+        .filter(|(other, record)| **other < operation && record.frozen);
+    let quiet = earlier
+        .filter_map(|(_, record)| record.claim.as_ref())
+        .map(|claim| claim.quiet_until)
+        .max()?;
+    (operation != Operation::Publish && quiet >= now).then(|| Step::Later {
+        until: quiet.plus(std::time::Duration::from_millis(1)),
+        why: "an earlier request of it may still be under way".to_owned(),
+    })
+}

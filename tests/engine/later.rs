@@ -1,0 +1,310 @@
+//! What becomes of a post after it was announced: it follows an edited article where that is asked for, and goes when a
+//! person says so, under the same protocol as the announcement.
+
+use std::time::Duration;
+
+use sayonce::model::delivery::{Decision, Event, Operation, Record, State, next};
+use sayonce::model::row::Row;
+
+use super::{HOUR, MASTODON, SEARCH, name, told, world};
+use crate::simulation::{Came, Fault, World};
+
+const FOLLOWING: &str = "update = true\n";
+
+/// A world in which one article was announced an hour ago, on a channel that follows edits.
+fn announced() -> World {
+    let mut world = world(&[MASTODON, FOLLOWING], 1);
+    drop(world.run());
+    world.now = world.now.plus(HOUR);
+    world
+}
+
+fn edited(number: usize) -> World {
+    let mut world = announced();
+    world.items[0].title = format!("A better title, {number}");
+    world
+}
+
+/// A world in which somebody decided that the post goes.
+fn unwanted() -> World {
+    let mut world = announced();
+    let mut row = row(&world);
+    let by = Decision {
+        who: "editor".to_owned(),
+        at: world.now,
+        verb: "retract".to_owned(),
+        why: None,
+    };
+    let record = next(None, Event::Released { by }).unwrap();
+    row.operations.insert(Operation::Retract, record);
+    world.remote.decide(row);
+    world
+}
+
+fn row(world: &World) -> Row {
+    world.remote.rows().next().unwrap().clone()
+}
+
+fn record(world: &World, operation: Operation) -> Record {
+    row(world).operations.get(&operation).unwrap().clone()
+}
+
+/// What the ledger has, and what stands on the service.
+fn check(world: &mut World, operation: Operation) -> String {
+    let (row, now) = (row(world), world.now);
+    let states: Vec<_> = row
+        .operations
+        .iter()
+        .map(|(operation, record)| format!("{operation} {}", record.state))
+        .collect();
+    let posts = world.service("mastodon").standing(&row.canonical_url, now);
+    let shows = row.shown().is_some_and(|post| {
+        let post = post.fingerprint();
+        world
+            .service("mastodon")
+            .shows(&row.canonical_url, &post, now)
+    });
+    let stands = match (operation, posts, shows) {
+        (Operation::Retract, 0, _) => "nothing stands".to_owned(),
+        (_, 1, true) => "one post, as the ledger has it".to_owned(),
+        (_, posts, shows) => format!("{posts} posts, as the ledger has them: {shows}"),
+    };
+    format!("{}; {stands}", states.join(", "))
+}
+
+#[test]
+fn an_edited_article_changes_its_post_and_never_makes_a_second_one() {
+    let mut world = edited(1);
+    assert_eq!(
+        told(&world.run()),
+        ["exit 0", "a1 on mastodon: done: response"]
+    );
+    assert_eq!(
+        check(&mut world, Operation::Update(1)),
+        "publish done, update:1 done; one post, as the ledger has it"
+    );
+    let text = record(&world, Operation::Update(1)).claim.unwrap().post;
+    assert_eq!(
+        text.string("text").unwrap(),
+        "A better title, 1\n\nhttps://blog.example/a1/"
+    );
+    // Nothing is due while nobody edits it.
+    world.now = world.now.plus(HOUR);
+    drop(world.run());
+    assert_eq!(world.service("mastodon").writes(), 2);
+    world.items[0].title = "Yet another title".to_owned();
+    drop(world.run());
+    assert_eq!(
+        check(&mut world, Operation::Update(2)),
+        "publish done, update:1 done, update:2 done; one post, as the ledger has it"
+    );
+    assert_eq!(world.service("mastodon").writes(), 3);
+}
+
+#[test]
+fn a_channel_that_does_not_follow_edits_is_left_alone() {
+    let mut world = world(&[MASTODON], 1);
+    drop(world.run());
+    world.now = world.now.plus(HOUR);
+    world.items[0].title = "A better title".to_owned();
+    assert_eq!(
+        told(&world.run()),
+        ["exit 0", "a1 on mastodon: done: response"]
+    );
+    assert_eq!(world.service("mastodon").writes(), 1);
+}
+
+#[test]
+fn a_template_that_was_edited_changes_no_old_post() {
+    let mut world = announced();
+    world.config.channels[0].template = "New: {{ title }} {{ url }}".to_owned();
+    drop(world.run());
+    assert_eq!(world.service("mastodon").writes(), 1);
+}
+
+#[test]
+fn an_edit_that_the_post_does_not_show_sends_nothing() {
+    let mut world = announced();
+    world.items[0].description = Some("Now with a description".to_owned());
+    drop(world.run());
+    assert_eq!(world.service("mastodon").writes(), 1);
+}
+
+#[test]
+fn a_search_engine_is_told_of_an_edit_by_itself_and_of_nothing_else() {
+    let mut world = world(&[SEARCH], 2);
+    drop(world.run());
+    world.now = world.now.plus(HOUR);
+    drop(world.run());
+    assert_eq!(world.service("search").writes(), 1);
+    world.items[0].description = Some("Now with a description".to_owned());
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 0",
+            "a1 on search: done: response",
+            "a2 on search: done: response"
+        ]
+    );
+    assert_eq!(world.service("search").writes(), 2);
+    assert_eq!(
+        world.service("search").stored("https://blog.example/a1/"),
+        2
+    );
+    assert_eq!(
+        world.service("search").stored("https://blog.example/a2/"),
+        1
+    );
+}
+
+#[test]
+fn an_edit_while_the_announcement_is_in_doubt_follows_it() {
+    let mut world = world(&[MASTODON, FOLLOWING], 1);
+    world.service("mastodon").order(1, Fault::LostRequest);
+    super::run_killed_at_write(&mut world, "mastodon", 1);
+    world.items[0].title = "A better title".to_owned();
+    world.now = world.now.plus(HOUR);
+    let ending = world.run();
+    assert_eq!(ending.exit.code(), 0);
+    assert_eq!(
+        check(&mut world, Operation::Update(1)),
+        "publish done, update:1 done; one post, as the ledger has it"
+    );
+    world.assert_exactly_once();
+}
+
+#[test]
+fn a_checkout_that_is_not_the_newest_changes_nothing() {
+    let mut world = edited(1);
+    world.behind = Some("main is another commit".to_owned());
+    let ending = world.run();
+    assert_eq!(ending.exit.code(), 0);
+    assert_eq!(
+        ending.deliveries[0].reason.as_deref(),
+        Some(
+            "the article was edited, but its post is not changed from here: main is another commit"
+        )
+    );
+    assert_eq!(world.service("mastodon").writes(), 1);
+}
+
+#[test]
+fn a_post_that_is_taken_down_is_looked_for_and_not_announced_again() {
+    let mut world = unwanted();
+    assert_eq!(
+        told(&world.run()),
+        ["exit 0", "a1 on mastodon: done: response"]
+    );
+    assert_eq!(
+        check(&mut world, Operation::Retract),
+        "publish done, retract done; nothing stands"
+    );
+    world.items[0].title = "A better title".to_owned();
+    world.now = world.now.plus(HOUR);
+    drop(world.run());
+    assert_eq!(world.service("mastodon").writes(), 2);
+}
+
+/// A later write that is in doubt is looked at, and repeated: by the id it does no harm.
+#[test]
+fn a_later_write_in_doubt_is_settled_in_the_same_run() {
+    let faults = [
+        Fault::LostAnswer,
+        Fault::LostRequest,
+        Fault::Slow(Duration::from_secs(12)),
+        Fault::Status500,
+        Fault::Status500Stored,
+        Fault::RateLimited(Duration::from_secs(30)),
+        Fault::NotSent,
+    ];
+    for fault in faults {
+        for (mut world, operation) in [
+            (edited(1), Operation::Update(1)),
+            (unwanted(), Operation::Retract),
+        ] {
+            world.service("mastodon").order(1, fault);
+            let ending = world.run();
+            let what = format!("{operation} with {fault:?}: {:?}", told(&ending));
+            assert_eq!(ending.exit.code(), 0, "{what}");
+            assert_eq!(record(&world, operation).state, State::Done, "{what}");
+            let seen = check(&mut world, operation);
+            let stands = match operation {
+                Operation::Retract => "publish done, retract done; nothing stands",
+                Operation::Publish | Operation::Update(_) => {
+                    "publish done, update:1 done; one post, as the ledger has it"
+                }
+            };
+            assert_eq!(seen, stands, "{what}");
+        }
+    }
+}
+
+/// Its late request would change the post back.
+#[test]
+fn a_second_change_waits_until_the_first_ones_requests_can_do_nothing_more() {
+    let mut world = edited(1);
+    world
+        .service("mastodon")
+        .order(1, Fault::Slow(Duration::from_secs(45)));
+    drop(world.run());
+    let quiet = record(&world, Operation::Update(1))
+        .claim
+        .unwrap()
+        .quiet_until;
+    world.items[0].title = "Yet another title".to_owned();
+    drop(world.run());
+    let second = record(&world, Operation::Update(2)).claim.unwrap();
+    assert!(second.claimed_at > quiet, "{} {quiet}", second.claimed_at);
+    assert_eq!(
+        check(&mut world, Operation::Update(2)),
+        "publish done, update:1 done, update:2 done; one post, as the ledger has it"
+    );
+}
+
+#[test]
+fn a_later_write_that_is_killed_at_any_action_is_finished_by_the_next_run() {
+    let mut kills = 0;
+    for (start, operation) in [
+        (edited(1), Operation::Update(1)),
+        (unwanted(), Operation::Retract),
+    ] {
+        for fault in [None, Some(Fault::LostAnswer), Some(Fault::LostRequest)] {
+            let mut start = start.clone();
+            if let Some(fault) = fault {
+                start.service("mastodon").order(1, fault);
+            }
+            for (number, (left, journal)) in
+                start.clone().moments(Vec::new()).into_iter().enumerate()
+            {
+                for journal in [Vec::new(), journal] {
+                    let mut world = left.clone();
+                    let mut run = world.start_with(journal);
+                    let Came::Ended(ending) = world.go(&mut run, usize::MAX) else {
+                        panic!("nobody ordered a kill");
+                    };
+                    let what = format!("{operation} with {fault:?}, killed at {number}");
+                    assert_eq!(ending.exit.code(), 0, "{what}: {:?}", told(&ending));
+                    assert_eq!(record(&world, operation).state, State::Done, "{what}");
+                    let seen = check(&mut world, operation);
+                    assert!(
+                        seen.ends_with("as the ledger has it") || seen.ends_with("nothing stands"),
+                        "{what}: {seen}"
+                    );
+                    kills += 1;
+                }
+            }
+        }
+    }
+    assert!(kills > 60, "{kills} kills");
+}
+
+#[test]
+fn two_runs_at_once_change_a_post_once() {
+    let mut world = edited(1);
+    let mut runs = [world.start(), world.start()];
+    let endings = world.side_by_side(&mut runs);
+    let codes: Vec<_> = endings.iter().map(|ending| ending.exit.code()).collect();
+    assert_eq!(codes, [0, 0]);
+    assert_eq!(world.service("mastodon").writes(), 2);
+    assert!(world.services.contains_key(&name("mastodon")));
+}
