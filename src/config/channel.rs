@@ -177,12 +177,13 @@ fn read_rules(
             Some("a post can't be changed on this service; leave the line out"),
         );
     }
-    // To say that an article changed is what such notices are for.
-    let follows = traits.updates && traits.receipt == ReceiptKind::None;
     let lists = declaration
         .and_then(|declaration| declaration.lookup.as_ref())
         .is_none_or(|lookup| lookup.lists);
     let policy = value_of(policy).unwrap_or(traits.default_policy);
+    // To say that an article changed is what harmless notices are for.
+    let follows =
+        traits.updates && traits.receipt == ReceiptKind::None && policy == Policy::AtLeastOnce;
     let (default_quarantine, default_settle) = match policy {
         // A repeat does no harm, so nobody waits for the quiet point.
         Policy::AtLeastOnce | Policy::Keyed => (Duration::ZERO, Duration::ZERO),

@@ -282,7 +282,7 @@ pub(super) fn claim_of(row: &Row, channel: &ChannelConfig) -> Option<Claim> {
     let operation = row.current();
     let target = match operation {
         Operation::Publish => None,
-        Operation::Update(_) | Operation::Retract => row.publish()?.remote.clone(),
+        Operation::Update(_) | Operation::Retract => row.target().cloned(),
     };
     Some(Claim {
         item: row.item.clone(),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::delivery::{Operation, Record, State};
 use super::ids::{Account, ChannelName, Fingerprint, Token};
 use super::item::{Item, ItemId, Said};
+use super::outcome::Remote;
 use super::post::Post;
 use super::time::Timestamp;
 
@@ -142,10 +143,22 @@ impl Row {
         self.title != item.title || bodies.is_some_and(|(then, now)| then != now)
     }
 
+    /// Returns the receipt of the post that stands, with its id where any receipt has it: a person's word has none.
+    pub fn target(&self) -> Option<&Remote> {
+        let record = self.publish()?;
+        let first = record.remote.as_ref()?;
+        let mut others = record.receipts.iter().map(|receipt| &receipt.remote);
+        let named = others.find(|other| other.id.is_some() && other.is_same_post(first));
+        named.filter(|_| first.id.is_none()).or(Some(first))
+    }
+
     /// Returns the post that is shown, as it was claimed last; none: it was found, or a person told of it.
     pub fn shown(&self) -> Option<&Post> {
+        let edition = self.publish()?.edition;
         let done = self.operations.iter().rev().filter(|(operation, record)| {
-            **operation != Operation::Retract && record.state == State::Done
+            **operation != Operation::Retract
+                && record.state == State::Done
+                && record.edition == edition
         });
         done.map(|(_, record)| record)
             .find_map(|record| record.claim.as_ref())

@@ -46,7 +46,7 @@ fn row(world: &World) -> Row {
 }
 
 fn record(world: &World, operation: Operation) -> Record {
-    row(world).operations.get(&operation).unwrap().clone()
+    row(world).operations[&operation].clone()
 }
 
 /// What the ledger has, and what stands on the service.
@@ -58,11 +58,10 @@ fn check(world: &mut World, operation: Operation) -> String {
         .map(|(operation, record)| format!("{operation} {}", record.state))
         .collect();
     let posts = world.service("mastodon").standing(&row.canonical_url, now);
+    let remote = row.publish().unwrap().remote.clone().unwrap();
     let shows = row.shown().is_some_and(|post| {
         let post = post.fingerprint();
-        world
-            .service("mastodon")
-            .shows(&row.canonical_url, &post, now)
+        world.service("mastodon").shows(&remote, &post, now)
     });
     let stands = match (operation, posts, shows) {
         (Operation::Retract, 0, _) => "nothing stands".to_owned(),

@@ -20,6 +20,7 @@ use sayonce::engine::action::{Action, Event, ReadFailure};
 use sayonce::engine::core::Core;
 use sayonce::engine::ending::Ending;
 use sayonce::engine::setup::{Limits, Setup};
+use sayonce::model::claim::Claim;
 use sayonce::model::delivery::State;
 use sayonce::model::ids::{ChannelName, RunId};
 use sayonce::model::item::{Item, ItemId, ItemSettings};
@@ -272,6 +273,26 @@ impl World {
         }
     }
 
+    fn look(
+        &mut self,
+        now: Timestamp,
+        clock: Timestamp,
+        channel: ChannelName,
+        claim: &Claim,
+    ) -> Option<(Timestamp, Event)> {
+        let lookup = self.services.get_mut(&channel)?.lookup(now, claim);
+        let answer = Event::Looked {
+            delivery: DeliveryId {
+                item: claim.item.clone(),
+                channel,
+            },
+            operation: claim.operation,
+            began_at: clock,
+            lookup,
+        };
+        Some((now.plus(Duration::from_millis(50)), answer))
+    }
+
     /// Does an action; returns when which answer comes.
     fn act(&mut self, action: Action, run: &mut Run) -> Option<(Timestamp, Event)> {
         let now = self.now;
@@ -346,22 +367,7 @@ impl World {
                     },
                 )
             }
-            Action::Look(channel, claim) => {
-                let lookup = self.services.get_mut(&channel)?.lookup(now, &claim);
-                let delivery = DeliveryId {
-                    item: claim.item.clone(),
-                    channel,
-                };
-                (
-                    now.plus(Duration::from_millis(50)),
-                    Event::Looked {
-                        delivery,
-                        operation: claim.operation,
-                        began_at: clock,
-                        lookup,
-                    },
-                )
-            }
+            Action::Look(channel, claim) => self.look(now, clock, channel, &claim)?,
             Action::Prepare(delivery, _) => (now, Event::Prepared(delivery, Prepared::default())),
             Action::SeeCheckout => (now, Event::CheckoutSeen(self.behind.clone())),
             Action::CheckLive(item, _) => {
@@ -418,7 +424,7 @@ impl World {
 }
 
 fn is_of_one_claim(one: &Row, other: &Row) -> bool {
-    let token = |row: &Row| row.publish().and_then(|record| record.token().cloned());
+    let token = |row: &Row| row.record().and_then(|record| record.token().cloned());
     one.delivery_id() == other.delivery_id() && token(one) == token(other)
 }
 

@@ -3,7 +3,7 @@
 //! It knows nothing of how the engine folds events: what is checked here is what everybody may rely on who reads two
 //! versions of a row.
 
-use sayonce::model::delivery::{Record, State};
+use sayonce::model::delivery::{Operation, Record, State};
 use sayonce::model::outcome::Remote;
 use sayonce::model::row::Row;
 
@@ -24,15 +24,26 @@ pub(crate) fn wrong_move(before: Option<&Row>, after: &Row) -> Option<String> {
     if before == after {
         return Some("nothing changed".to_owned());
     }
-    let was = before.publish().expect("checked when it was written");
-    let wrong = wrong_receipts(was, now)
-        .or_else(|| wrong_count(was, now))
-        .or_else(|| wrong_claim(was, now))
-        .or_else(|| wrong_state(was, now))?;
-    Some(format!(
-        "{wrong}: {} (attempt {}) became {} (attempt {})",
-        was.state, was.attempt, now.state, now.attempt
-    ))
+    let kept = |operation: &Operation| after.operations.contains_key(operation);
+    if !before.operations.keys().all(kept) {
+        return Some("it lost an operation".to_owned());
+    }
+    after.operations.iter().find_map(|(operation, now)| {
+        let Some(was) = before.operations.get(operation) else {
+            return wrong_beginning(now).map(|wrong| format!("{operation}: {wrong}"));
+        };
+        if was == now {
+            return None;
+        }
+        let wrong = wrong_receipts(was, now)
+            .or_else(|| wrong_count(was, now))
+            .or_else(|| wrong_claim(was, now))
+            .or_else(|| wrong_state(was, now))?;
+        Some(format!(
+            "{operation}: {wrong}: {} (attempt {}) became {} (attempt {})",
+            was.state, was.attempt, now.state, now.attempt
+        ))
+    })
 }
 
 /// A row begins with a claim, or without one if nothing is to be sent.

@@ -162,13 +162,14 @@ impl Service {
         posts.filter(|post| same_address(&post.url, url)).count()
     }
 
-    /// Whether the post of an address shows what was claimed last, and nothing else is there.
-    pub(crate) fn shows(&self, url: &str, post: &Fingerprint, now: Timestamp) -> bool {
-        let standing = self.posts.iter().filter(|post| {
-            same_address(&post.url, url) && post.stored_at <= now && !post.is_gone(now)
-        });
-        let texts: Vec<_> = standing.map(|post| post.text(now)).collect();
-        texts == [Some(post)]
+    /// Whether the post of a receipt stands and shows this.
+    pub(crate) fn shows(&self, receipt: &Remote, post: &Fingerprint, now: Timestamp) -> bool {
+        // Nobody sees what a search engine makes of it.
+        let Some(index) = self.index_of(receipt) else {
+            return receipt.id.is_none();
+        };
+        let standing = &self.posts[index];
+        !standing.is_gone(now) && standing.text(now) == Some(post)
     }
 
     /// How many posts of an address stand.
@@ -331,7 +332,10 @@ impl Service {
             Outcome::Accepted { .. } | Outcome::InDoubt { .. } => 1,
             Outcome::Refused { .. } | Outcome::NotSent { .. } => 0,
         };
-        for pushed in claims {
+        let announced = claims
+            .iter()
+            .filter(|pushed| pushed.claim().operation == Operation::Publish);
+        for pushed in announced {
             let url = pushed.claim().canonical_url.clone();
             *self.effects.entry(url).or_default() += effect;
         }
@@ -438,7 +442,10 @@ impl Service {
         let mut evidence = Evidence::Response;
         for pushed in claims {
             let claim = pushed.claim();
-            if let Some(target) = claim.target.as_ref().filter(|target| target.id.is_some()) {
+            let target = claim.target.as_ref();
+            if let Some(target) =
+                target.filter(|target| target.id.is_some() || target.url.is_some())
+            {
                 let index = self.index_of(target).expect("a post that it gave");
                 let post = &mut self.posts[index];
                 match claim.operation {

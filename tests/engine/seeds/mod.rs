@@ -59,8 +59,10 @@ fn in_every_history_each_delivery_is_posted_as_its_policy_allows_and_proved() {
             met.edits > count / 10,
             met.rewinds > count / 20,
             met.broken > count / 20,
+            met.changes > count / 20,
+            met.retractions > count / 20,
         ];
-        assert_eq!(enough, [true; 13], "{met:#?}");
+        assert_eq!(enough, [true; 15], "{met:#?}");
     }
 }
 
@@ -153,24 +155,24 @@ fn a_move_that_nobody_may_make_is_noticed() {
     );
     assert_eq!(
         check(|record| record.state = State::Retry),
-        wrong("what is done was left: done (attempt 1) became retry (attempt 1)")
+        wrong("publish: what is done was left: done (attempt 1) became retry (attempt 1)")
     );
     assert_eq!(
         check(|record| record.remote = None),
-        wrong("a receipt was lost: done (attempt 1) became done (attempt 1)")
+        wrong("publish: a receipt was lost: done (attempt 1) became done (attempt 1)")
     );
     assert_eq!(
         check(|record| record.attempt = 0),
-        wrong("a count fell: done (attempt 1) became done (attempt 0)")
+        wrong("publish: a count fell: done (attempt 1) became done (attempt 0)")
     );
     assert_eq!(
         check(|record| record.attempt = 2),
         wrong(
-            "something came of a claim before it was on the remote: done (attempt 1) became done (attempt 2)"
+            "publish: something came of a claim before it was on the remote: done (attempt 1) became done (attempt 2)"
         )
     );
     assert_eq!(
         check(|record| record.claim = None),
-        wrong("a claim was changed: done (attempt 1) became done (attempt 1)")
+        wrong("publish: a claim was changed: done (attempt 1) became done (attempt 1)")
     );
 }

@@ -56,6 +56,9 @@ pub(crate) struct Met {
     /// Second posts that came of that, each of which is in the ledger.
     pub(crate) duplicates_seen: usize,
     pub(crate) held: usize,
+    /// Posts that were changed, and that were taken down, as they stand at the end.
+    pub(crate) changes: usize,
+    pub(crate) retractions: usize,
     pub(crate) longest: Duration,
 }
 
@@ -77,6 +80,8 @@ impl Met {
         self.broken += other.broken;
         self.duplicates_seen += other.duplicates_seen;
         self.held += other.held;
+        self.changes += other.changes;
+        self.retractions += other.retractions;
         self.longest = self.longest.max(other.longest);
     }
 }

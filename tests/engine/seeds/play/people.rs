@@ -13,6 +13,7 @@ enum Verb {
     Release,
     Posted(Remote),
     Again,
+    Retract,
     Skip,
 }
 
@@ -59,13 +60,35 @@ impl History {
             .is_some_and(|_| self.row(&id).is_none());
         let unlikely = self.draw.one_in(2);
         let (posted, now) = (self.unknown_post(&id), self.world.now);
-        let record = self.row(&id).and_then(Row::publish);
+        let operation = self.row(&id).map_or(Operation::Publish, Row::current);
+        let record = self.row(&id).and_then(Row::record);
         let state = record.map(|record| record.state);
         let is_quiet = record
             .and_then(|record| record.claim.as_ref())
             .is_none_or(|claim| claim.quiet_until < now);
+        let retracts = self.channel(&id).traits().retracts;
         let verb = match (state, posted) {
             _ if broken => return,
+            (Some(State::Done), _)
+                if unlikely
+                    && operation != Operation::Retract
+                    && retracts
+                    && self.draw.one_in(2) =>
+            {
+                Verb::Retract
+            }
+            (Some(State::Skipped), _) if operation != Operation::Publish => return,
+            (Some(State::InDoubt | State::InFlight), _) if operation != Operation::Publish => {
+                return;
+            }
+            (Some(State::Held | State::Failed), _)
+                if operation != Operation::Publish && unlikely =>
+            {
+                Verb::Skip
+            }
+            (Some(State::Held | State::Failed), _) if operation != Operation::Publish => {
+                Verb::Release
+            }
             (None, None) if unlikely => Verb::Release,
             (None | Some(State::Retry), _) => Verb::Skip,
             (Some(State::Done), _) if unlikely => Verb::Again,
@@ -108,8 +131,17 @@ impl History {
             verb: format!("{verb:?}"),
             why: Some(format!("act {}", self.acts)),
         };
+        let mut row = self.row_or_blank(id);
+        let operation = match verb {
+            Verb::Again => Operation::Publish,
+            Verb::Retract => Operation::Retract,
+            Verb::Release | Verb::Posted(_) | Verb::Skip => row.current(),
+        };
+        let before = row.operations.get(&operation).cloned();
         let event = match verb {
-            Verb::Release => Event::Released { by },
+            // An earlier edition was taken down.
+            Verb::Retract if before.is_some() => Event::Again { by },
+            Verb::Release | Verb::Retract => Event::Released { by },
             Verb::Posted(remote) => Event::Confirmed {
                 remote: remote.clone(),
                 evidence: Evidence::Person,
@@ -119,17 +151,21 @@ impl History {
             Verb::Skip => Event::Skipped { by },
         };
         self.world.note(&format!("a person on {id}: {verb:?}"));
-        let mut row = self.row_or_blank(id);
-        let before = row.publish().cloned();
-        let after = next(before.as_ref(), event).expect("a verb for this state");
-        row.operations.insert(Operation::Publish, after);
+        let mut after = next(before.as_ref(), event).expect("a verb for this state");
+        if operation != Operation::Publish {
+            after.edition = row.publish().map_or(1, |record| record.edition);
+        }
+        row.operations.insert(operation, after);
         self.world.remote.decide(row);
         match verb {
-            Verb::Release if before.is_some_and(|record| record.attempt > 0) => {
+            Verb::Release
+                if operation == Operation::Publish
+                    && before.is_some_and(|record| record.attempt > 0) =>
+            {
                 *self.licences.entry(id.clone()).or_default() += 1;
             }
             Verb::Again => *self.agains.entry(id.clone()).or_default() += 1,
-            Verb::Release | Verb::Posted(_) | Verb::Skip => {}
+            Verb::Release | Verb::Posted(_) | Verb::Retract | Verb::Skip => {}
         }
         self.touched.insert(id.clone());
         self.met.decisions += 1;
@@ -181,6 +217,9 @@ impl History {
             return;
         }
         let mut row = self.row_or_blank(&id);
+        if row.current() != Operation::Publish {
+            return;
+        }
         match row.publish().map(|record| record.state) {
             // Sent, it says, and neither what nor when.
             None => {
@@ -235,8 +274,11 @@ impl History {
     pub(super) fn settle_what_needs_a_person(&mut self) -> bool {
         let mut any = false;
         for id in self.deliveries() {
-            let record = self.row(&id).and_then(Row::publish);
+            let record = self.row(&id).and_then(Row::record);
+            let later =
+                self.row(&id).map_or(Operation::Publish, Row::current) != Operation::Publish;
             let verb = match (record.map(|record| record.state), self.unknown_post(&id)) {
+                (Some(State::Held | State::Failed), _) if later => Verb::Release,
                 (None | Some(State::Held | State::Failed), Some(remote)) => Verb::Posted(remote),
                 (None | Some(State::Held | State::Failed), None) => Verb::Release,
                 (

@@ -6,9 +6,10 @@ use std::time::Duration;
 use sayonce::engine::ending::Ending;
 use sayonce::exit::Exit;
 use sayonce::model::channel::{Gate, Policy};
-use sayonce::model::delivery::{Record, State};
+use sayonce::model::delivery::{Operation, Record, State};
 use sayonce::model::notice::Notice;
 use sayonce::model::outcome::{Evidence, Remote};
+use sayonce::model::post::Post;
 use sayonce::model::row::{DeliveryId, Row};
 
 use super::history::History;
@@ -45,7 +46,7 @@ impl History {
                 .filter(|row| row.delivery_id() == *delivery);
             let known = self.world.remote.remembered(delivery).chain(saved);
             if !known
-                .filter_map(Row::publish)
+                .flat_map(|row| row.operations.values())
                 .any(|record| holds(record, remote))
             {
                 return Err(format!(
@@ -163,6 +164,8 @@ impl History {
             if is_done && count == 0 {
                 return Err(format!("{id}: done, and nothing was posted"));
             }
+            self.judge_what_stands(&id, &row)?;
+            let service = &self.world.services[&id.channel];
             let of = |counted: &BTreeMap<DeliveryId, usize>| {
                 counted.get(&id).copied().unwrap_or_default()
             };
@@ -202,11 +205,43 @@ impl History {
         Ok(())
     }
 
+    /// What was done to a post later is so: it is gone, or shows what the ledger says that it shows.
+    fn judge_what_stands(&mut self, id: &DeliveryId, row: &Row) -> Result<(), String> {
+        let service = &self.world.services[&id.channel];
+        let (url, now) = (&row.canonical_url, self.world.now);
+        let is_done = row
+            .record()
+            .is_some_and(|record| record.state == State::Done);
+        match row.current() {
+            Operation::Retract if is_done => {
+                self.met.retractions += 1;
+                // Others of it stand where the service posted twice, or a person announced it again.
+                let others = row.publish().map_or(0, |record| record.receipts.len());
+                let standing = service.standing(url, now);
+                if standing > others && !self.seen_twice.contains(id) {
+                    return Err(format!("{id}: taken down, and {standing} posts stand"));
+                }
+            }
+            Operation::Update(_) if is_done => {
+                self.met.changes += 1;
+                let shown = row.shown().map(Post::fingerprint);
+                let remote = row.publish().and_then(|record| record.remote.clone());
+                if let Some((shown, remote)) = shown.zip(remote)
+                    && !service.shows(&remote, &shown, now)
+                {
+                    return Err(format!("{id}: it does not show what was claimed last"));
+                }
+            }
+            Operation::Publish | Operation::Update(_) | Operation::Retract => {}
+        }
+        Ok(())
+    }
+
     fn unproved(&self) -> Vec<(DeliveryId, Option<State>)> {
         self.deliveries()
             .into_iter()
             .map(|id| {
-                let record = self.row(&id).and_then(Row::publish);
+                let record = self.row(&id).and_then(Row::record);
                 let state = record.map(|record| record.state);
                 (id, state)
             })

@@ -46,8 +46,10 @@ interval = "75s"
 const AT_MOST_ONCE: &str = "policy = \"at_most_once\"\n";
 const CONFIRM: &str = "gate = \"confirm\"\n";
 const MANUAL: &str = "gate = \"manual\"\n";
+/// Posts are changed when their articles are edited.
+const FOLLOWS: &str = "update = true\n";
 
-/// A site for each way to be careful; the usual one is drawn as often as all others together.
+/// A site for each way to be careful; the usual ones are drawn as often as all others together.
 pub(crate) struct Worlds(Vec<World>);
 
 impl Worlds {
@@ -56,8 +58,8 @@ impl Worlds {
         let sites = [
             usual,
             usual,
-            usual,
-            usual,
+            &[SEARCH, BLUESKY, MASTODON, FOLLOWS, DEVTO],
+            &[SEARCH, BLUESKY, MASTODON, FOLLOWS, DEVTO, FOLLOWS],
             &[CHAT, SEARCH, MASTODON, AT_MOST_ONCE, DEVTO],
             &[CHAT, BLUESKY, CONFIRM, MASTODON, CONFIRM],
             &[SEARCH, MANUAL, BLUESKY, MANUAL, MASTODON, MANUAL],
