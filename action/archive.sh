@@ -1,49 +1,72 @@
 #!/usr/bin/env bash
 # Builds the program for a target and puts the archive and the Python wheel of a release into a directory:
-#   action/archive.sh TARGET DIRECTORY
-# Whoever builds the same commit with the same Rust for the same target gets the same files within the archive.
+#   action/archive.sh TARGET DIRECTORY [PROGRAM]
+# With PROGRAM nothing is built: that file is packed, and there is no wheel.
+#
+# Whoever builds the same commit with the same Rust for the same target gets the same archive: the times are the commit's, and
+# neither owner, permissions, nor order come from the machine that packs.
 set -euo pipefail
 
 target=$1
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
+given=${3:-}
+[ -z "$given" ] || given=$(cd "$(dirname "$given")" && pwd)/$(basename "$given")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH
-# Paths of the machine that builds don't belong in what it builds.
-export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$PWD=sayonce"$'\x1f'"--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"
-cargo build --release --locked --target "$target"
+# GNU's and BSD's own ways to say the same.
+day=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d%H%M.%S 2>/dev/null || date -u -r "$SOURCE_DATE_EPOCH" +%Y%m%d%H%M.%S)
 
-directory=${CARGO_TARGET_DIR:-target}/$target/release
-program=$directory/sayonce
-[ -e "$program" ] || program=$program.exe
+if [ -n "$given" ]; then
+    program=$given
+else
+    # Paths of the machine that builds don't belong in what it builds.
+    export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$PWD=sayonce"$'\x1f'"--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"
+    cargo build --release --locked --target "$target"
+    program=${CARGO_TARGET_DIR:-target}/$target/release/sayonce
+    [ -e "$program" ] || program=$program.exe
+fi
 version=$(awk -F '"' '/^version = / { print $2; exit }' Cargo.toml)
 name=sayonce-v$version-$target
+suffix=
+case $target in *-windows-*) suffix=.exe ;; esac
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$scratch/$name/completions" "$scratch/$name/man"
-cp "$program" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$scratch/$name/"
-"$program" man "$scratch/$name/man"
-for shell in bash elvish fish powershell zsh; do
-    "$program" completions "$shell" >"$scratch/$name/completions/sayonce.$shell"
+packed=$scratch/$name
+mkdir -p "$packed/completions" "$packed/man"
+cp "$program" "$packed/sayonce$suffix"
+cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$packed/"
+"$program" man "$packed/man"
+# Named as each shell looks for them.
+for file in bash:sayonce.bash elvish:sayonce.elv fish:sayonce.fish powershell:_sayonce.ps1 zsh:_sayonce; do
+    "$program" completions "${file%%:*}" >"$packed/completions/${file#*:}"
 done
-order=()
-if tar --version | grep -q GNU; then
-    order=(--sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH")
-fi
-tar ${order[@]+"${order[@]}"} -C "$scratch" -cf - "$name" | gzip -n -9 >"$out/$name.tar.gz"
-
-# The wheel carries the same program, for `uvx sayonce rehearse` and `pipx install sayonce`.
-python3 -m venv "$scratch/venv"
-bin=$scratch/venv/bin
-[ -e "$bin" ] || bin=$scratch/venv/Scripts
-"$bin/python" -m pip install --quiet 'maturin>=1.9,<2' wheel
-"$bin/maturin" build --release --locked --target "$target" --compatibility linux --out "$scratch/wheel"
-case $target in
-    # Linked statically, it runs with either C library.
-    *-linux-musl) "$bin/python" -m wheel tags --remove --platform-tag "manylinux_2_17_${target%%-*}.musllinux_1_1_${target%%-*}" "$scratch"/wheel/*.whl ;;
+find "$packed" -type f -exec chmod 644 {} + -exec env TZ=UTC touch -t "$day" {} +
+chmod 755 "$packed/sayonce$suffix"
+case $(tar --version) in
+    *GNU*) owner=(--owner=0 --group=0 --numeric-owner) ;;
+    *) owner=(--uid 0 --gid 0 --uname '' --gname '') ;;
 esac
-cp "$scratch"/wheel/*.whl "$out/"
+(
+    cd "$scratch"
+    find "$name" -type f | LC_ALL=C sort >files
+    tar --format=ustar "${owner[@]}" -cf - -T files
+) | gzip -n -9 >"$out/$name.tar.gz"
+
+if [ -z "$given" ]; then
+    # The wheel carries the same program, for `uvx sayonce rehearse` and `pipx install sayonce`.
+    python3 -m venv "$scratch/venv"
+    bin=$scratch/venv/bin
+    [ -e "$bin" ] || bin=$scratch/venv/Scripts
+    "$bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' wheel
+    "$bin/maturin" build --release --locked --target "$target" --compatibility linux --out "$scratch/wheel"
+    case $target in
+        # Linked statically, it runs with either C library.
+        *-linux-musl) "$bin/python" -m wheel tags --remove --platform-tag "manylinux_2_17_${target%%-*}.musllinux_1_1_${target%%-*}" "$scratch"/wheel/*.whl ;;
+    esac
+    cp "$scratch"/wheel/*.whl "$out/"
+fi
 ls -l "$out"

@@ -2,6 +2,7 @@
 //!
 //! `act` runs the workflows where it is installed, and the linters lint them; `SAYONCE_REQUIRE=1` makes a missing one a failure.
 
+mod archive;
 mod install;
 mod jobs;
 mod linters;

@@ -32,13 +32,13 @@ const TOOLS: [&str; 11] = [
 ];
 
 /// An action of its own in a temporary directory, and a machine that has only what a test puts there.
-struct Machine {
+pub(super) struct Machine {
     root: TempDir,
     server: String,
 }
 
 impl Machine {
-    fn new(files: BTreeMap<String, Vec<u8>>) -> Self {
+    pub(super) fn new(files: BTreeMap<String, Vec<u8>>) -> Self {
         let machine = Self {
             root: tempfile::tempdir().unwrap(),
             server: serve(files),
@@ -52,7 +52,7 @@ impl Machine {
         machine
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
@@ -62,7 +62,7 @@ impl Machine {
         std::fs::write(path, text).unwrap();
     }
 
-    fn checksums(&self, line: &str) {
+    pub(super) fn checksums(&self, line: &str) {
         self.write(
             "action/action/checksums.txt",
             &format!("# of this version\n{line}"),
@@ -76,7 +76,7 @@ impl Machine {
         std::fs::set_permissions(self.path("bin").join(name), executable).unwrap();
     }
 
-    fn install(&self, version: &str) -> Ran {
+    pub(super) fn install(&self, version: &str) -> Ran {
         let path = |name: &str| self.path(name).display().to_string();
         std::fs::create_dir_all(self.path("temporary")).unwrap();
         self.write("outputs", "");
@@ -97,7 +97,7 @@ impl Machine {
     }
 
     /// What was printed, the exit code, and the outputs, with this machine's paths left out.
-    fn told(&self, version: &str) -> String {
+    pub(super) fn told(&self, version: &str) -> String {
         let ran = self.install(version);
         let outputs = std::fs::read_to_string(self.path("outputs")).unwrap();
         let code = ran.code().unwrap();
@@ -148,7 +148,7 @@ fn archive() -> Vec<u8> {
     std::fs::read(file).unwrap()
 }
 
-fn sum(bytes: &[u8]) -> String {
+pub(super) fn sum(bytes: &[u8]) -> String {
     let mut hex = String::new();
     for byte in Sha256::digest(bytes) {
         write!(hex, "{byte:02x}").unwrap();
