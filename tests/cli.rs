@@ -1,6 +1,7 @@
 //! The program as people start it: the real binary, a real repository with a remote, and services on loopback.
 
 mod actions;
+mod actions_long;
 mod adopt;
 mod alarms;
 mod audit;

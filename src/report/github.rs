@@ -5,6 +5,7 @@
 
 mod annotate;
 mod command;
+mod outputs;
 mod summary;
 
 use std::fs::OpenOptions;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::environment::Environment;
 use crate::error::Failure;
@@ -23,13 +24,12 @@ use crate::secret::Secret;
 
 use self::annotate::annotation;
 use self::command::Level;
+use self::outputs::Outputs;
 use self::summary::Facts;
 use super::digest::Digest;
 
 /// GitHub refuses a summary of more than 1 MiB, and some of it may be other programs' of the same step.
 const SUMMARY_BYTES_MAX: u64 = 1_024 * 1_024 - 4_096;
-/// An output is handed over in an environment variable at last, and those have limits.
-const DELIVERIES_BYTES_MAX: usize = 256 * 1_024;
 /// What a URL need not encode stays as it is, as other programs would write it.
 const IN_URLS: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -157,17 +157,24 @@ impl GitHub {
             .filter(|_| ended.exit == Exit::WorkRemains)
             .map(summary::waiting);
         let mut annotations = self.annotations(ended, waiting.as_deref());
+        let outputs = Outputs::of(ended);
         let mut told = Vec::new();
         if let Some(path) = &self.summary {
-            told.push(Self::write_summary(path, ended, waiting.as_deref()));
+            let waiting = waiting.as_deref();
+            told.push(Self::write_summary(path, ended, waiting, &outputs.cut));
         }
-        told.push(self.write_outputs(ended));
+        told.extend(self.write_outputs(ended, &outputs));
         let troubles = told.into_iter().filter_map(Result::err);
         annotations.extend(troubles.map(|message| annotation(Level::Warning, message)));
         command::annotations(&annotations)
     }
 
-    fn write_summary(path: &Path, ended: &Ended<'_>, waiting: Option<&str>) -> Result<(), String> {
+    fn write_summary(
+        path: &Path,
+        ended: &Ended<'_>,
+        waiting: Option<&str>,
+        cut: &[&str],
+    ) -> Result<(), String> {
         let written = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let room = SUMMARY_BYTES_MAX.saturating_sub(written);
         let facts = Facts {
@@ -178,6 +185,7 @@ impl GitHub {
             failure: ended.failure,
             waiting,
             told: ended.told,
+            cut,
         };
         let text = summary::summary(&facts, usize::try_from(room).unwrap_or(usize::MAX));
         if text.is_empty() {
@@ -186,48 +194,23 @@ impl GitHub {
         append(path, &text)
     }
 
-    fn write_outputs(&self, ended: &Ended<'_>) -> Result<(), String> {
-        let mut trouble = Ok(());
-        let mut outputs = vec![("exit-code", ended.exit.code().to_string())];
-        let deliveries = ended
-            .digest
-            .map_or_else(Vec::new, |digest| deliveries(&digest.report));
-        let mut compact = Value::from(deliveries).to_string();
-        if compact.len() > DELIVERIES_BYTES_MAX {
-            "[]".clone_into(&mut compact);
-            trouble = Err(
-                "there are too many deliveries for the output `deliveries`, which is empty: the file that `report` \
-                 names has them all"
-                    .to_owned(),
-            );
-        }
-        outputs.extend(counted(ended.digest));
-        outputs.push(("deliveries", compact));
-        let urls = ended.digest.map(Digest::urls).unwrap_or_default();
-        outputs.push(("urls", json!(urls).to_string()));
-        match self.write_report(ended) {
-            Ok(path) => outputs.push(("report", path)),
-            Err(message) => {
-                outputs.push(("report", String::new()));
-                trouble = Err(message);
-            }
-        }
-        outputs.extend(
-            ended
-                .digest
-                .iter()
-                .flat_map(|digest| digest.outputs.clone()),
-        );
+    fn write_outputs(&self, ended: &Ended<'_>, outputs: &Outputs) -> [Result<(), String>; 2] {
+        let (report, trouble) = match self.write_report(ended) {
+            Ok(path) => (path, Ok(())),
+            Err(message) => (String::new(), Err(message)),
+        };
         let Some(path) = &self.output else {
-            return trouble;
+            return [trouble, Ok(())];
         };
         // A random delimiter: no value can end itself and go on as another output.
         let delimiter = format!("sayonce-{}", self.name);
         let lines: Vec<_> = outputs
+            .values
             .iter()
+            .chain([&("report", report)])
             .map(|(name, value)| format!("{name}<<{delimiter}\n{value}\n{delimiter}\n"))
             .collect();
-        append(path, &lines.concat()).and(trouble)
+        [trouble, append(path, &lines.concat())]
     }
 
     /// Writes the whole report where later steps find it, and returns the path.
@@ -261,39 +244,6 @@ impl GitHub {
         })?;
         Ok(path.display().to_string())
     }
-}
-
-fn counted(digest: Option<&Digest>) -> Vec<(&'static str, String)> {
-    let summary = digest.map(Digest::summary);
-    let count = |of: fn(&crate::engine::ending::Summary) -> usize| {
-        summary
-            .as_ref()
-            .map_or_else(String::new, |summary| of(summary).to_string())
-    };
-    let next_due = digest.and_then(|digest| digest.next_due.as_ref());
-    vec![
-        (
-            "settled",
-            digest.map_or_else(String::new, |digest| digest.settled().to_string()),
-        ),
-        ("done", count(|summary| summary.done)),
-        ("failed", count(|summary| summary.failed)),
-        ("held", count(|summary| summary.held)),
-        ("in-doubt", count(|summary| summary.in_doubt)),
-        ("retry", count(|summary| summary.retry)),
-        ("pending", count(|summary| summary.pending)),
-        ("skipped", count(|summary| summary.skipped)),
-        ("busy", count(|summary| summary.busy)),
-        (
-            "next-due",
-            next_due.map_or_else(String::new, |(at, _)| at.to_string()),
-        ),
-    ]
-}
-
-fn deliveries(report: &str) -> Vec<Value> {
-    let report: Value = serde_json::from_str(report).unwrap_or_default();
-    report["deliveries"].as_array().cloned().unwrap_or_default()
 }
 
 fn append(path: &Path, text: &str) -> Result<(), String> {

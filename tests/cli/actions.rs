@@ -94,7 +94,7 @@ fn outputs(text: &str) -> BTreeMap<String, String> {
 
 impl Stepped {
     /// The commands of both streams, as the runner understands them, without masks and what brackets texts.
-    fn commands(&self) -> String {
+    pub(crate) fn commands(&self) -> String {
         let mut commands = Vec::new();
         for stream in [&self.ran.stderr, &self.ran.stdout] {
             let mut token: Option<String> = None;
@@ -121,7 +121,7 @@ impl Stepped {
         commands.join("\n")
     }
 
-    fn output(&self, name: &str) -> &str {
+    pub(crate) fn output(&self, name: &str) -> &str {
         self.outputs.get(name).map_or("(none)", String::as_str)
     }
 
@@ -137,7 +137,7 @@ impl Stepped {
         lines.join(" ")
     }
 
-    fn report(&self) -> Value {
+    pub(crate) fn report(&self) -> Value {
         serde_json::from_str(&std::fs::read_to_string(self.output("report")).unwrap()).unwrap()
     }
 }
@@ -179,7 +179,7 @@ fn a_run_that_proves_everything_says_so_everywhere() {
     | **Article 2**<br>article-2 | mastodon | posted, proved | the service answered with its id<br>[https://mastodon.rehearsal.example/@blog/ID](<https://mastodon.rehearsal.example/@blog/ID>) |
     | **Article 1**<br>article-1 | mastodon | posted, proved | the service answered with its id<br>[https://mastodon.rehearsal.example/@blog/ID](<https://mastodon.rehearsal.example/@blog/ID>) |
     ");
-    insta::assert_snapshot!(step.short_outputs(), @"busy=0 done=2 exit-code=0 failed=0 held=0 in-doubt=0 next-due= pending=0 retry=0 settled=true skipped=0");
+    insta::assert_snapshot!(step.short_outputs(), @"busy=0 cut= done=2 exit-code=0 failed=0 held=0 in-doubt=0 next-due= pending=0 retry=0 settled=true skipped=0");
     let urls: Vec<String> = serde_json::from_str(step.output("urls")).unwrap();
     assert_eq!(urls.len(), 2);
     assert!(
@@ -324,7 +324,7 @@ fn what_needs_a_person_names_the_command_for_a_manual_run() {
 
     - article-1 on mastodon: the next run sends it once more
     ");
-    insta::assert_snapshot!(answered.short_outputs(), @"busy= done= exit-code=0 failed= held= in-doubt= next-due= pending= retry= settled= skipped=");
+    insta::assert_snapshot!(answered.short_outputs(), @"busy= cut= done= exit-code=0 failed= held= in-doubt= next-due= pending= retry= settled= skipped=");
     assert_eq!(
         answered.report()["told"],
         "article-1 on mastodon: the next run sends it once more\n"
@@ -427,7 +427,7 @@ fn a_configuration_that_is_wrong_is_shown_at_its_line() {
     let step = Step::of(&site).run(&["plan"]);
     step.ran.assert_code(2);
     insta::assert_snapshot!(step.commands(), @"::error file=sayonce.toml,line=11::`channels.mastodon.kind` is `mastodont`, which is no known word%0Ahint: did you mean `mastodon`? The words are indexnow, bluesky, mastodon, devto, http");
-    insta::assert_snapshot!(step.short_outputs(), @"busy= done= exit-code=2 failed= held= in-doubt= next-due= pending= retry= settled= skipped=");
+    insta::assert_snapshot!(step.short_outputs(), @"busy= cut= done= exit-code=2 failed= held= in-doubt= next-due= pending= retry= settled= skipped=");
     assert_eq!(step.report()["exit"], 2);
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Facts<'a> {
     pub(super) waiting: Option<&'a str>,
     /// What it printed, for commands that find nothing.
     pub(super) told: &'a str,
+    /// The outputs that would be too long, and are empty.
+    pub(super) cut: &'a [&'a str],
 }
 
 /// Writes a page of at most `limit` bytes; empty if that is too little for any.
@@ -91,6 +93,12 @@ pub(super) fn summary(facts: &Facts<'_>, limit: usize) -> String {
             page.list("What it did", lines.map(escaped));
         }
         None => {}
+    }
+    if !facts.cut.is_empty() {
+        page.put(&format!(
+            "\n*Too long for an output, and empty there: {}. The report, which the output `report` names, has all.*\n",
+            facts.cut.join(", ")
+        ));
     }
     // What is appended next begins its own paragraph.
     page.put("\n");
@@ -430,6 +438,7 @@ mod tests {
             failure: None,
             waiting: None,
             told: &told,
+            cut: &[],
         };
         for limit in [PAGE_BYTES_MIN, 10_000, 1_000_000] {
             let page = summary(&facts, limit);
