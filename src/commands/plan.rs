@@ -16,6 +16,7 @@ use crate::model::row::Row;
 use crate::model::time::Timestamp;
 use crate::plan::matrix::{by_channel, by_shard};
 use crate::plan::outlook::{Circumstances, Outlook, outlook};
+use crate::plan::pacing::pace;
 use crate::plan::survey::{Survey, survey};
 use crate::report::digest::{Digest, NextRun, Shown};
 use crate::report::terminal::Terminal;
@@ -59,9 +60,11 @@ pub(super) fn plan(
             anyhow!("`--shards` is for `--format matrix`"),
         ));
     }
-    let view = planned(place, &command.as_plan(), environment, terminal)?;
+    let mut view = planned(place, &command.as_plan(), environment, terminal)?;
     let out_of_scope = view.out_of_scope();
+    // A job waits for its turn by itself, so that the matrix has what is due without regard to pacing.
     let matrix = view.matrix(command)?;
+    view.pace();
     let text = match command.format {
         PlanFormat::Json => view.json(json::Posts::Shown, &out_of_scope),
         PlanFormat::Matrix => format!("{matrix}\n"),
@@ -99,7 +102,8 @@ pub(super) fn status(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    let view = planned(place, arguments, environment, terminal)?;
+    let mut view = planned(place, arguments, environment, terminal)?;
+    view.pace();
     let out_of_scope = view.out_of_scope();
     let text = match arguments.output.format {
         Format::Json => view.json(json::Posts::LeftOut, &out_of_scope),
@@ -130,6 +134,19 @@ impl View {
         } else {
             Exit::Usage
         }
+    }
+
+    /// Tells each delivery that waits for others on its channel when its turn is.
+    fn pace(&mut self) {
+        let rows: Vec<_> = self
+            .snapshot
+            .rows
+            .values()
+            .map(|stored| &stored.row)
+            .collect();
+        let channels = self.world.config.channels.iter();
+        let rules = channels.map(|channel| &channel.rules);
+        pace(&mut self.deliveries, rules, &rows, self.now);
     }
 
     pub(super) fn out_of_scope(&self) -> Vec<(String, String)> {
@@ -278,6 +295,7 @@ pub(super) fn view(
                     text_limit: header.and_then(|known| known.text_limit),
                     paused_until: header.and_then(|known| known.not_before),
                     announce: selection.announce,
+                    closed: None,
                 },
                 None,
                 now,

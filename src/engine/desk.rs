@@ -92,4 +92,15 @@ impl Desk {
     pub(super) const fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed { .. })
     }
+
+    /// Why it is closed, if only a person can open it.
+    pub(super) fn needs_person(&self) -> Option<&str> {
+        match &self.phase {
+            Phase::Closed {
+                reason,
+                exit: Exit::NeedsPerson | Exit::Usage,
+            } => Some(reason),
+            Phase::New | Phase::Open(_) | Phase::Closed { .. } => None,
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::plan::alarms::Facts;
 use crate::plan::outlook::{Aside, Circumstances, Outlook, Standing, outlook};
 
 use super::core::Core;
-use super::desk::Phase;
+use super::desk::{Desk, Phase};
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,6 +212,7 @@ impl Core {
                         text_limit: self.text_limit(channel.name()),
                         paused_until: self.paused_until(channel.name()),
                         announce: self.setup.selection.announce,
+                        closed: desk.and_then(Desk::needs_person),
                     },
                     aside,
                     now,

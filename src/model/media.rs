@@ -33,6 +33,25 @@ pub struct PictureWish {
     pub sha256: Option<String>,
 }
 
+/// A picture as people are told of it before it is read, and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedPicture {
+    /// Its absolute address.
+    pub url: String,
+    /// The text that stands for it, where the service shows one.
+    pub alt: Option<String>,
+}
+
+impl PlannedPicture {
+    /// Returns the picture that a frozen post names.
+    pub fn of(post: &Post) -> Option<Self> {
+        Some(Self {
+            url: Picture::of(post)?.source,
+            alt: Picture::alt_of(post).map(str::to_owned),
+        })
+    }
+}
+
 /// What was found. What is missing is left out of the post.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {

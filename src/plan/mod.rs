@@ -14,6 +14,7 @@ mod known;
 pub mod later;
 pub mod matrix;
 pub mod outlook;
+pub mod pacing;
 pub mod read_back;
 pub mod reconcile;
 pub mod survey;

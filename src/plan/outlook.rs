@@ -3,12 +3,13 @@
 use crate::config::ChannelConfig;
 use crate::exit::Exit;
 use crate::model::delivery::{Operation, Record, State};
+use crate::model::media::PlannedPicture;
 use crate::model::outcome::{Evidence, Remote};
 use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 use crate::render::measure::measure;
-use crate::render::{Stamp, compose};
+use crate::render::{Stamp, compose, picture};
 
 use super::decide::Step;
 use super::later::{stand, step};
@@ -33,6 +34,8 @@ pub struct Outlook {
     pub limit: Option<usize>,
     /// Everything that would be or was sent.
     pub post: Option<Post>,
+    /// The picture that it shows, or would show if it can be had.
+    pub picture: Option<PlannedPicture>,
     /// How many claims were made.
     pub attempt: u32,
     /// The receipt.
@@ -172,6 +175,8 @@ pub struct Circumstances<'a> {
     pub paused_until: Option<Timestamp>,
     /// Whether new deliveries may start.
     pub announce: Announce,
+    /// Why it can't be used until a person does something about it.
+    pub closed: Option<&'a str>,
 }
 
 /// Returns what people are told of a delivery.
@@ -219,6 +224,7 @@ pub fn outlook(
                     outlook.length = Some(rendered.length);
                     outlook.limit = rendered.limit;
                     outlook.post = Some(rendered.post);
+                    outlook.picture = picture(item, channel);
                     outlook.notes = rendered.notes;
                 }
                 Err(error) if record.is_none() => {
@@ -257,7 +263,9 @@ pub fn outlook(
         Verdict::InPlay | Verdict::Withdrawn => {
             let step = step(&stand, row, item, channel, now);
             let is_edited = operation != Operation::Publish && record.is_none();
-            describe(&mut outlook, paused(step, circumstances.paused_until, now));
+            let step = paused(step, circumstances.paused_until, now);
+            let needs_it = matches!(step, Step::Send { .. } | Step::Look | Step::TakeOver);
+            describe(&mut outlook, step);
             if is_edited && outlook.due_at.is_none() && outlook.standing == Standing::ByState {
                 outlook.reason = Some("the article was edited: due now".to_owned());
             }
@@ -265,6 +273,9 @@ pub fn outlook(
                 outlook.reason = Some(format!(
                     "the article was edited, but its post is not changed from here: {why}"
                 ));
+            }
+            if let Some(reason) = circumstances.closed.filter(|_| needs_it) {
+                outlook.reason = Some(format!("waits for its channel: {reason}"));
             }
         }
     }
@@ -279,7 +290,7 @@ pub fn outlook(
     outlook
 }
 
-fn blank(id: &DeliveryId, operation: Operation, record: Option<&Record>) -> Outlook {
+pub(super) fn blank(id: &DeliveryId, operation: Operation, record: Option<&Record>) -> Outlook {
     let claimed_at = record
         .and_then(|record| record.claim.as_ref())
         .map(|claim| claim.claimed_at);
@@ -292,6 +303,7 @@ fn blank(id: &DeliveryId, operation: Operation, record: Option<&Record>) -> Outl
         length: None,
         limit: None,
         post: None,
+        picture: None,
         attempt: record.map_or(0, |record| record.attempt),
         remote: record.and_then(|record| record.remote.clone()),
         evidence: record.and_then(|record| record.evidence),
@@ -371,4 +383,5 @@ fn show_post(
     outlook.length = Some(measured.length);
     outlook.limit = measured.limit;
     outlook.post = Some(post.clone());
+    outlook.picture = PlannedPicture::of(post);
 }

@@ -21,8 +21,9 @@ mod tid;
 use url::Url;
 
 use crate::config::{ChannelConfig, ServiceConfig};
+use crate::model::channel::Kind;
 use crate::model::item::{Item, ItemChannelSettings};
-use crate::model::media::{Picture, PictureWish, Prepared, Wants};
+use crate::model::media::{Picture, PictureWish, PlannedPicture, Prepared, Wants};
 use crate::model::post::{Post, Rendered};
 use crate::model::time::Timestamp;
 
@@ -103,6 +104,38 @@ pub fn wants(item: &Item, channel: &ChannelConfig) -> Wants {
     };
     let picture = picture_url(item, channel).map(|url| PictureWish { url, sha256: None });
     Wants { picture, mentions }
+}
+
+/// Returns the kinds of channels that `post` may have been written for.
+pub fn kinds_of(post: &Post) -> Vec<Kind> {
+    let has = |name: &str| post.fields().contains_key(name);
+    if has("rkey") {
+        vec![Kind::Bluesky]
+    } else if has("visibility") {
+        vec![Kind::Mastodon]
+    } else if has("published") && has("tags") {
+        vec![Kind::Devto]
+    } else if has("url") && post.fields().len() == 1 {
+        vec![Kind::IndexNow, Kind::Http]
+    } else if has("url") {
+        vec![Kind::Http]
+    } else {
+        Kind::ALL.to_vec()
+    }
+}
+
+/// Returns the picture that the post of `item` for `channel` is going to show, if it can be had.
+pub fn picture(item: &Item, channel: &ChannelConfig) -> Option<PlannedPicture> {
+    let url = picture_url(item, channel)?;
+    let shown = match &channel.service {
+        // The picture of a card has no text of its own.
+        ServiceConfig::Bluesky { .. } => None,
+        ServiceConfig::Mastodon { .. }
+        | ServiceConfig::IndexNow { .. }
+        | ServiceConfig::Devto { .. }
+        | ServiceConfig::Http(_) => alt(&Wishes::of(item, channel)).map(str::to_owned),
+    };
+    Some(PlannedPicture { url, alt: shown })
 }
 
 /// Writes the post of `item` for `channel` with what an earlier post has beside its text, or with nothing.

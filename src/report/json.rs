@@ -104,6 +104,14 @@ pub(super) struct DeliveryReport {
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     post: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<PictureReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct PictureReport {
+    url: String,
+    alt: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -218,6 +226,13 @@ pub(super) fn deliveries(outlooks: &[Outlook], posts: Posts) -> Vec<DeliveryRepo
                     .post
                     .as_ref()
                     .map(|post| Value::Object(post.fields().clone())),
+                Posts::LeftOut => None,
+            },
+            picture: match posts {
+                Posts::Shown => outlook.picture.as_ref().map(|picture| PictureReport {
+                    url: picture.url.clone(),
+                    alt: picture.alt.clone(),
+                }),
                 Posts::LeftOut => None,
             },
         })

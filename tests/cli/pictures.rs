@@ -94,6 +94,36 @@ fn a_card_has_the_articles_picture() {
 }
 
 #[test]
+fn the_plan_names_the_picture_that_is_going_to_be_shown() {
+    let check = |kind: Kind, settings: &str| {
+        let site = site(kind, None, settings, None);
+        let planned = site.sayonce(&["plan", "--format", "json"]).json();
+        let told = site.sayonce(&["plan"]).stdout;
+        let told: Vec<_> = told
+            .lines()
+            .skip_while(|line| !line.starts_with("  picture"))
+            .take_while(|line| line.starts_with(' '))
+            .map(str::to_owned)
+            .collect();
+        (planned["deliveries"][0]["picture"].clone(), told)
+    };
+    let cover = "https://blog.example/cover.png";
+    let line = format!("  picture: {cover}");
+    assert_eq!(
+        check(Kind::Bluesky, "image: /cover.png"),
+        (json!({ "url": cover, "alt": null }), vec![line.clone()])
+    );
+    assert_eq!(
+        check(Kind::Mastodon, "image: /cover.png, alt: A cover"),
+        (
+            json!({ "url": cover, "alt": "A cover" }),
+            vec![line, "    alt: A cover".to_owned()]
+        )
+    );
+    assert_eq!(check(Kind::Bluesky, "language: en"), (Value::Null, vec![]));
+}
+
+#[test]
 fn a_picture_that_cannot_be_had_is_told_and_left_out() {
     let check = |picture: Option<&[u8]>, said: &str| {
         let site = site(Kind::Bluesky, None, "image: /cover.png", picture);

@@ -116,6 +116,10 @@ fn a_missing_secret_leaves_its_channel_out_and_the_others_go_on() {
     insta::assert_snapshot!(ran.problems().join("\n"), @r"
     channel `mastodon`: the environment variable MASTODON_TOKEN is not set
     ");
+    assert_eq!(
+        ran.json()["deliveries"][2]["reason"],
+        "waits for its channel: channel `mastodon`: the environment variable MASTODON_TOKEN is not set"
+    );
     site.run(&[]).assert_code(0);
     site.assert_exactly_once();
 }
@@ -215,6 +219,10 @@ fn a_wrong_token_is_the_channels_trouble_and_no_articles() {
     article-2 mastodon pending - 0
     article-2 devto done response 1
     ");
+    assert_eq!(
+        ran.json()["deliveries"][2]["reason"],
+        "waits for its channel: mastodon refuses the credentials: HTTP 401: {\"error\":\"The access token is invalid\"}"
+    );
     run().assert_code(5);
     site.run(&[]).assert_code(0);
     site.assert_exactly_once();
