@@ -406,6 +406,9 @@ fn feed_base(context: &Context<'_>, source: &str) -> Url {
         .unwrap_or_else(|_no_url| context.site.url.clone())
 }
 
+/// More parts are no list of a blog's articles; each is one more call over the network.
+const SITEMAP_PARTS_MAX: usize = 500;
+
 /// Reads a sitemap, and those that it lists if it is an index; an index in an index is against the standard.
 fn read_sitemap(context: &Context<'_>, source: &str) -> Result<Vec<Listed>, SourceError> {
     let read = |source: &str| {
@@ -421,6 +424,15 @@ fn read_sitemap(context: &Context<'_>, source: &str) -> Result<Vec<Listed>, Sour
         Sitemap::Pages(listed) => return Ok(listed),
         Sitemap::Index(urls) => urls,
     };
+    if urls.len() > SITEMAP_PARTS_MAX {
+        return Err(SourceError::NotASitemap {
+            place: source.to_owned(),
+            reason: format!(
+                "it lists {} sitemaps, and this program reads at most {SITEMAP_PARTS_MAX}; name the one with the articles",
+                urls.len()
+            ),
+        });
+    }
     let mut all = Vec::new();
     for url in urls {
         // Whoever writes the index could have any file of this machine read by its path.

@@ -9,6 +9,9 @@ use super::dates::DateField;
 use super::listed::Listed;
 use super::text::decode_entities;
 
+/// What the protocol lets one file have, of pages as of sitemaps. <https://www.sitemaps.org/protocol.html>
+const ENTRIES_MAX: usize = 50_000;
+
 /// What a sitemap file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sitemap {
@@ -47,6 +50,11 @@ pub(super) fn read(bytes: &[u8], place: &str, timezone: Tz) -> Result<Sitemap, S
                 if path.is_empty() {
                     kind = Some(Kind::of(&name)?);
                 } else if path.len() == 1 {
+                    if listed.len() == ENTRIES_MAX {
+                        return Err(format!(
+                            "it has more than {ENTRIES_MAX} entries, which the protocol does not allow"
+                        ));
+                    }
                     listed.push(Listed::default());
                 }
                 path.push(name);
@@ -150,6 +158,12 @@ mod tests {
         );
         assert_eq!(check("<urlset><url>"), "it breaks off before its end");
         assert_eq!(check(""), "it is empty");
+        let urls = |count| format!("<urlset>{}</urlset>", "<url></url>".repeat(count));
+        assert_eq!(check(&urls(ENTRIES_MAX)), "");
+        assert_eq!(
+            check(&urls(ENTRIES_MAX + 1)),
+            "it has more than 50000 entries, which the protocol does not allow"
+        );
         assert_eq!(
             read(&[0x1f, 0x8b, 8], "sitemap.xml.gz", Tz::UTC),
             Err("it is compressed, which is not supported; name the file without `.gz`".to_owned())

@@ -128,9 +128,23 @@ fn a_sitemap_lists_what_its_pages_call_articles() {
         catalog.items.first().unwrap().updated,
         Some(time("2026-02-28T23:00:00Z"))
     );
+    let site = site.file("_site/maps/1.xml", "<html/>");
     assert_eq!(
-        site.file("_site/maps/1.xml", "<html/>").error(),
+        site.error(),
         "`_site/maps/1.xml` is no sitemap that can be read: it is empty"
+    );
+    let parts = |count| {
+        let part = "<sitemap><loc>https://blog.example/maps/1.xml</loc></sitemap>";
+        format!("<sitemapindex>{}</sitemapindex>", part.repeat(count))
+    };
+    let site = site
+        .file("_site/maps/1.xml", urls(&["/a/"]))
+        .file("_site/sitemap.xml", parts(500));
+    assert_eq!(site.load().items.len(), 1);
+    assert_eq!(
+        site.file("_site/sitemap.xml", parts(501)).error(),
+        "`_site/sitemap.xml` is no sitemap that can be read: it lists 501 sitemaps, and this program reads at most 500; \
+         name the one with the articles"
     );
 }
 
