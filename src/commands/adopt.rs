@@ -46,7 +46,15 @@ pub(super) fn adopt(
     terminal.set_timezone(world.config.site.timezone);
     let mut store = world.store(environment, &clock)?;
     if let Some([old, new]) = arguments.rename.as_deref() {
-        return rechannel(&world, &mut store, &clock, arguments, (old, new), terminal);
+        return rechannel(
+            &world,
+            &mut store,
+            &clock,
+            environment,
+            arguments,
+            (old, new),
+            terminal,
+        );
     }
     for problem in &world.catalog.problems {
         terminal.error_line(&format!("problem: {problem}"));

@@ -7,16 +7,22 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 
+use crate::channel::registry;
 use crate::cli::{AdoptArgs, Format};
 use crate::clock::Clock;
+use crate::config::ChannelConfig;
+use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
 use crate::ledger::{Change, Header, Snapshot, StoredRow};
+use crate::model::channel::Kind;
 use crate::model::delivery::{Decision, State};
-use crate::model::ids::ChannelName;
+use crate::model::ids::{Account, ChannelName};
+use crate::model::outcome::Opening;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
+use crate::render::kinds_of;
 use crate::report::human::number;
 use crate::report::terminal::Terminal;
 
@@ -29,13 +35,27 @@ pub(super) fn rechannel(
     world: &World,
     store: &mut GitStore,
     clock: &Arc<dyn Clock>,
+    environment: &Environment,
     arguments: &AdoptArgs,
     (old, new): (&str, &str),
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
+    let channel = world.channel(new)?;
+    let old = old_name(world, old)?;
+    let account = match account(channel, world, environment, clock) {
+        Ok(account) => Some(account),
+        Err(reason) => {
+            terminal.error_line(&format!(
+                "note: whether {new} posts to the same account is not known: {reason}"
+            ));
+            None
+        }
+    };
     let names = Names {
-        old: old_name(world, old)?,
-        new: world.channel(new)?.name().clone(),
+        old,
+        new: channel.name().clone(),
+        kind: channel.kind(),
+        account,
     };
     let who = store.who();
     let mut count = 0;
@@ -87,9 +107,28 @@ fn old_name(world: &World, old: &str) -> Result<ChannelName, Failure> {
     Ok(name)
 }
 
+/// Asks the channel who it posts as.
+fn account(
+    channel: &ChannelConfig,
+    world: &World,
+    environment: &Environment,
+    clock: &Arc<dyn Clock>,
+) -> Result<Account, String> {
+    let site = &world.config.site;
+    let mut service = registry::build(channel, site, environment, Arc::clone(clock))
+        .map_err(|missing| format!("{} is not set", missing.variable))?;
+    match service.open() {
+        Opening::Ready(session) => Ok(session.account),
+        Opening::Closed { reason, .. } => Err(reason),
+    }
+}
+
 struct Names {
     old: ChannelName,
     new: ChannelName,
+    kind: Kind,
+    /// Who posts there; none: it could not be asked.
+    account: Option<Account>,
 }
 
 impl Names {
@@ -167,6 +206,12 @@ impl Names {
                 self.new
             )));
         }
+        self.check_same(rows).map_err(|error| {
+            wrong(error).hinted(format!(
+                "leave the rows of {} where they are: {} is a channel of its own, and starts with the next article",
+                self.old, self.new
+            ))
+        })?;
         let busy = rows.iter().find_map(|(id, stored)| {
             let record = stored.row.publish()?;
             let quiet_until = record.claim.as_ref()?.quiet_until;
@@ -178,6 +223,33 @@ impl Names {
                 "{id} may still be under way until {until}: its row can't be moved before that"
             ))
             .hinted("run the same command again after that"));
+        }
+        Ok(())
+    }
+
+    /// Rows tell what they were written for only by their posts and accounts.
+    fn check_same(&self, rows: &[(&DeliveryId, &StoredRow)]) -> Result<(), anyhow::Error> {
+        for (id, stored) in rows {
+            let claim = stored
+                .row
+                .publish()
+                .and_then(|record| record.claim.as_ref());
+            let kinds = claim.map_or_else(|| Kind::ALL.to_vec(), |claim| kinds_of(&claim.post));
+            if let Some(first) = kinds.first().filter(|_| !kinds.contains(&self.kind)) {
+                return Err(anyhow!(
+                    "`{}` is of kind {}, and {id} was written for one of kind {first}",
+                    self.new,
+                    self.kind
+                ));
+            }
+            if let Some((posts, row)) = self.account.as_ref().zip(stored.row.account.as_ref())
+                && posts != row
+            {
+                return Err(anyhow!(
+                    "`{}` posts as {posts}, and {id} was posted as {row}",
+                    self.new
+                ));
+            }
         }
         Ok(())
     }

@@ -29,6 +29,9 @@ pub struct Logged {
     pub subject: String,
 }
 
+/// Moves with the branch; the ledger's module says why.
+const WITNESS: &str = "refs/sayonce/witness";
+
 /// How git is told that its directory is elsewhere.
 const LINK: &[u8] = b"gitdir: remote.git\n";
 
@@ -110,7 +113,11 @@ fn root_commit(
     let author = Signature::new("sayonce", "sayonce@localhost", &time)?;
     let reference = format!("refs/heads/{branch}");
     let message = "The ledger as it is now, for a rehearsal\n";
-    repository.commit(Some(&reference), &author, &author, message, &tree, &[])?;
+    let commit = repository.commit(Some(&reference), &author, &author, message, &tree, &[])?;
+    if !files.is_empty() {
+        // A ledger without its witness would be worth a remark, and this one is only a copy.
+        repository.reference(WITNESS, commit, false, "")?;
+    }
     Ok(())
 }
 

@@ -175,7 +175,9 @@ fn summary(adoption: &Adoption) -> String {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     let total = number(adoption.fates.len(), "delivery was", "deliveries were");
-    let mut text = if parts.is_empty() {
+    let mut text = if parts.is_empty() && adoption.looked.is_empty() {
+        "Nothing was looked for.".to_owned()
+    } else if parts.is_empty() {
         "There was nothing to look for.".to_owned()
     } else {
         format!("{total} looked for: {}.", parts.join(", "))

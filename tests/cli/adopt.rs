@@ -317,7 +317,7 @@ fn an_account_that_can_not_be_read_is_left_and_the_others_go_on() {
     wrong.assert_code(5);
     insta::assert_snapshot!(said(&wrong), @r#"
     bluesky: not read, HTTP 401: {"error":"AuthenticationRequired","message":"Invalid identifier or password"}
-    There was nothing to look for.
+    Nothing was looked for.
     "#);
 }
 
@@ -340,7 +340,7 @@ fn two_channels_on_one_account_are_both_left() {
     insta::assert_snapshot!(said(&ran), @r"
     mastodon: not read, twin posts to the same account, https://mastodon.rehearsal.example/@blog
     twin: not read, mastodon posts to the same account, https://mastodon.rehearsal.example/@blog
-    There was nothing to look for.
+    Nothing was looked for.
     ");
 }
 
@@ -480,5 +480,37 @@ fn what_may_be_under_way_does_not_move() {
     insta::assert_snapshot!(none.stderr.lines().filter(|line| !line.starts_with("warning")).collect::<Vec<_>>().join("\n"), @r"
     error: the ledger has nothing of a channel `masto`
       hint: the channels with rows are mastodon
+    ");
+}
+
+#[test]
+fn rows_do_not_move_to_a_channel_of_another_kind_or_account() {
+    let site = Plan::of(&[("mastodon", Kind::Mastodon), ("devto", Kind::Devto)])
+        .articles(1)
+        .start();
+    site.run(&["--channel", "mastodon"]).assert_code(0);
+    let configuration = site.configuration();
+    let (head, rest) = configuration.split_once("[channels.mastodon]").unwrap();
+    let (mastodon, devto) = rest.split_once("[channels.devto]").unwrap();
+    let check = |name: &str, section: &str| {
+        site.write("sayonce.toml", &format!("{head}[channels.{name}]{section}"));
+        let ran = site.sayonce(&["adopt", "--rename", "mastodon", name]);
+        ran.assert_code(2);
+        let lines = ran.stderr.lines();
+        let lines = lines.filter(|line| !line.starts_with("warning") && !line.starts_with("note"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(check("articles", devto), @"
+    error: `articles` is of kind devto, and article-1 on mastodon was written for one of kind mastodon
+      hint: leave the rows of mastodon where they are: articles is a channel of its own, and starts with the next article
+    ");
+    site.git(&["pull", "--quiet", "--ff-only", "origin", "main"]);
+    let path = "ledger/article-1/mastodon.json";
+    let row = std::fs::read_to_string(site.path("site").join(path)).unwrap();
+    site.write(path, &row.replace("/@blog\"", "/@somebody\""));
+    site.commit_and_push("another account");
+    insta::assert_snapshot!(check("fediverse", mastodon), @"
+    error: `fediverse` posts as https://mastodon.rehearsal.example/@blog, and article-1 on mastodon was posted as https://mastodon.rehearsal.example/@somebody
+      hint: leave the rows of mastodon where they are: fediverse is a channel of its own, and starts with the next article
     ");
 }
