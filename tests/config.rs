@@ -375,6 +375,8 @@ fn values_have_the_right_form() {
         ("mastodon", "max_attempts = 5000000000"),
         ("mastodon", "visibility = \"\""),
         ("indexnow", "key_location = \"https://other.example/k.txt\""),
+        ("indexnow", "engine = \"google\""),
+        ("indexnow", "engine = [\"bing\", \"yandex\"]"),
         ("devto", "organization_id = \"7\""),
     ] {
         assert!(!accepted(kind, line), "{kind}: {line}");
@@ -584,4 +586,59 @@ fn the_example_blog_loads() {
         std::fs::read_to_string(format!("examples/blog/_site/{key}.txt")).unwrap(),
         *key
     );
+}
+
+#[test]
+fn one_engine_is_named_by_its_word_or_its_address() {
+    let endpoint = |line: &str| {
+        let text = format!(
+            "{SITE}[channels.c]\nkind = \"indexnow\"\nkey = \"0123456789abcdef\"\n{line}\n"
+        );
+        let config = parse(&text).unwrap();
+        let ServiceConfig::IndexNow { endpoint, .. } = &config.channels[0].service else {
+            unreachable!("the kind is IndexNow")
+        };
+        endpoint.to_string()
+    };
+    assert_eq!(endpoint(""), "https://api.indexnow.org/indexnow");
+    for (engine, address) in [
+        ("indexnow", "https://api.indexnow.org/indexnow"),
+        ("bing", "https://www.bing.com/indexnow"),
+        ("yandex", "https://yandex.com/indexnow"),
+        ("naver", "https://searchadvisor.naver.com/indexnow"),
+        ("seznam", "https://search.seznam.cz/indexnow"),
+        ("yep", "https://indexnow.yep.com/indexnow"),
+        ("amazon", "https://indexnow.amazonbot.amazon/indexnow"),
+        (
+            "internet_archive",
+            "https://web-static.archive.org/indexnow",
+        ),
+    ] {
+        assert_eq!(endpoint(&format!("engine = \"{engine}\"")), address);
+    }
+    insta::assert_snapshot!(
+        check("indexnow", "engine = \"bing\"\nendpoint = \"https://www.bing.com/indexnow\""),
+        @r"
+    sayonce.toml:7: `channels.c.engine` and `channels.c.endpoint` both name the engine
+      hint: keep one: `engine` for those that are known, `endpoint` for any other
+    "
+    );
+}
+
+#[test]
+fn a_key_below_the_top_speaks_for_its_directory_only() {
+    let location = |path: &str| {
+        check(
+            "indexnow",
+            &format!("key_location = \"https://blog.example{path}\""),
+        )
+    };
+    assert_eq!(location("/k.txt"), "ok ");
+    insta::assert_snapshot!(location("/news/k.txt"), @"ok sayonce.toml:7: `channels.c.key_location` is good for addresses below `/news/` only: other articles are left out on this channel");
+    let text = format!("{SITE}[channels.c]\nkind = \"indexnow\"\nkey = \"0123456789abcdef\"\nkey_location = \"https://blog.example/keys/k.txt\"\n")
+        .replace("https://blog.example\"\n", "https://blog.example/blog/\"\n");
+    insta::assert_snapshot!(problems(&text), @r"
+    sayonce.toml:7: `channels.c.key_location` is good for addresses below `/keys/` only, and the site is not there
+      hint: publish the key at the top of the site, or in a directory above it
+    ");
 }

@@ -1,5 +1,7 @@
 //! What goes out: exact texts, lengths, facets, and what is refused before it is claimed.
 
+mod details;
+
 use std::path::Path;
 
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};

@@ -1,8 +1,9 @@
-//! IndexNow: tells search engines which addresses are new. One `POST` for any number of them.
+//! IndexNow: tells search engines which addresses are new. One is a `GET`, several of one host are a `POST`.
 //!
 //! Nothing can be read back and there is no receipt, and a repeat is harmless: the status alone is the acceptance.
 
 use serde_json::json;
+use ureq::http::Method;
 use url::Url;
 
 use super::Channel;
@@ -16,6 +17,9 @@ use crate::model::outcome::{
 };
 use crate::model::time::Timestamp;
 
+/// Longest address that goes into a request's own address; longer ones go into a body.
+const GET_URL_BYTES_MAX: usize = 2_000;
+
 const UNREADABLE: &str = "IndexNow has nothing that could be read back";
 
 /// One engine, one site.
@@ -25,7 +29,7 @@ pub(crate) struct IndexNow {
     endpoint: Url,
     host: String,
     key: String,
-    key_location: String,
+    key_location: Url,
 }
 
 impl IndexNow {
@@ -43,7 +47,57 @@ impl IndexNow {
             endpoint,
             host: site.host_str().unwrap_or_default().to_owned(),
             key: key.to_owned(),
-            key_location: key_location.into(),
+            key_location,
+        }
+    }
+
+    /// Returns the host that all addresses belong to, by name; none where they belong to several. What is no address
+    /// is left to the engine to refuse.
+    fn host_of(&self, urls: &[&str]) -> Option<String> {
+        let mut hosts = urls.iter().map(|url| {
+            let host = Url::parse(url)
+                .ok()
+                .and_then(|url| url.host_str().map(str::to_owned));
+            host.unwrap_or_else(|| self.host.clone())
+        });
+        let first = hosts.next()?;
+        hosts.all(|host| host == first).then_some(first)
+    }
+
+    /// Returns where the key is on a host: what the configuration says is about the site's own.
+    fn key_location_on(&self, host: &str) -> Url {
+        if host == self.host {
+            return self.key_location.clone();
+        }
+        let mut top = self.key_location.clone();
+        // A name that was taken from an address is one that an address can have.
+        if top.set_host(Some(host)).is_err() {
+            return top;
+        }
+        key_file(&top, &self.key, None)
+    }
+
+    fn request(&self, host: &str, urls: &[&str], fence: Fence) -> Request {
+        let key_location = self.key_location_on(host);
+        match urls {
+            [url] if url.len() <= GET_URL_BYTES_MAX => {
+                let mut address = self.endpoint.clone();
+                address
+                    .query_pairs_mut()
+                    .append_pair("url", url)
+                    .append_pair("key", &self.key)
+                    .append_pair("keyLocation", key_location.as_str());
+                Request::any(Method::GET, address, None, Some(fence))
+            }
+            urls => {
+                let body = json!({
+                    "host": host,
+                    "key": self.key,
+                    "keyLocation": key_location.as_str(),
+                    "urlList": urls,
+                });
+                Request::write(self.endpoint.clone(), &body, fence)
+            }
         }
     }
 
@@ -107,13 +161,12 @@ impl Channel for IndexNow {
                 "a post without `url` can't be sent to IndexNow".to_owned(),
             );
         };
-        let body = json!({
-            "host": self.host,
-            "key": self.key,
-            "keyLocation": self.key_location,
-            "urlList": urls,
-        });
-        let request = Request::write(self.endpoint.clone(), &body, fence);
+        let Some(host) = self.host_of(&urls) else {
+            return Outcome::NotSent {
+                reason: "addresses of several hosts don't go into one request".to_owned(),
+            };
+        };
+        let request = self.request(&host, &urls, fence);
         match self.http.send(&request).of_write() {
             Ok(answer) => self.outcome(&answer),
             Err(outcome) => outcome,

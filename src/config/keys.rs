@@ -59,7 +59,7 @@ pub const CHANNEL_KEYS: [&str; 18] = [
 /// Keys of `[channels.*]` of one kind, beside those of every channel.
 pub const fn kind_keys(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::IndexNow => &["key", "key_location", "endpoint"],
+        Kind::IndexNow => &["key", "key_location", "engine", "endpoint"],
         Kind::Bluesky => &["handle", "service", "app_password_env", "labels"],
         Kind::Mastodon => &["server", "token_env", "visibility", "content_warning"],
         Kind::Devto => &["server", "api_key_env", "published", "organization_id"],

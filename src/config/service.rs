@@ -3,12 +3,27 @@
 use toml::de::DeValue;
 use url::Url;
 
-use super::document::{Findings, Section, Wrong};
+use super::document::{Findings, Given, Section, Wrong};
 use super::site::{SiteRead, value_of};
 use super::values::{address, flag, number, server, text, variable, web_url, word, words};
 use super::{ServiceConfig, Visibility};
+use crate::model::address::{is_under_key, key_directory};
 use crate::model::channel::Kind;
 
+/// The engines that take part, by the word for each. They tell each other: one is enough.
+const INDEXNOW_ENGINES: [(&str, &str); 8] = [
+    ("indexnow", "https://api.indexnow.org/indexnow"),
+    ("bing", "https://www.bing.com/indexnow"),
+    ("yandex", "https://yandex.com/indexnow"),
+    ("naver", "https://searchadvisor.naver.com/indexnow"),
+    ("seznam", "https://search.seznam.cz/indexnow"),
+    ("yep", "https://indexnow.yep.com/indexnow"),
+    ("amazon", "https://indexnow.amazonbot.amazon/indexnow"),
+    (
+        "internet_archive",
+        "https://web-static.archive.org/indexnow",
+    ),
+];
 const INDEXNOW_ENDPOINT: &str = "https://api.indexnow.org/indexnow";
 const BLUESKY_SERVICE: &str = "https://bsky.social/";
 const DEVTO_SERVER: &str = "https://dev.to/";
@@ -92,6 +107,18 @@ fn read_indexnow(
     );
     let key_location = section.read("key_location", findings, |value| web_url(&text(value)?));
     let endpoint = section.read("endpoint", findings, address);
+    let engine = section.read("engine", findings, |value| word(value, &INDEXNOW_ENGINES));
+    if let (Some(_), Some(engine)) = (&endpoint, &engine) {
+        findings.problem(
+            engine.place,
+            format!(
+                "`{}` and `{}` both name the engine",
+                section.path_of("engine"),
+                section.path_of("endpoint")
+            ),
+            Some("keep one: `engine` for those that are known, `endpoint` for any other"),
+        );
+    }
     let host = site.url.as_ref().and_then(Url::host_str);
     let elsewhere = |url: &Url| host.is_some() && url.host_str() != host;
     if let Some(given) = key_location
@@ -107,11 +134,46 @@ fn read_indexnow(
             Some("engines take the key from the site itself only"),
         );
     }
+    if let (Some(given), Some(site)) = (&key_location, &site.url) {
+        check_key_directory(given, site, section, findings);
+    }
+    let endpoint = value_of(endpoint).or_else(|| value_of(engine).map(known_url));
     Some(ServiceConfig::IndexNow {
         key: value_of(key)?,
         key_location: value_of(key_location),
-        endpoint: value_of(endpoint).unwrap_or_else(|| known_url(INDEXNOW_ENDPOINT)),
+        endpoint: endpoint.unwrap_or_else(|| known_url(INDEXNOW_ENDPOINT)),
     })
+}
+
+/// A key that lies below the top is good for what lies beside and below it; engines refuse the rest.
+fn check_key_directory(
+    key_location: &Given<Url>,
+    site: &Url,
+    section: &Section<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let place = key_location.place;
+    let directory = key_directory(&key_location.value);
+    if key_location.value.host_str() != site.host_str() || is_under_key(&key_location.value, site) {
+        return;
+    }
+    let path = section.path_of("key_location");
+    if directory.starts_with(site.path()) {
+        findings.warning(
+            place,
+            format!(
+                "`{path}` is good for addresses below `{directory}` only: other articles are left out on this channel"
+            ),
+        );
+    } else {
+        findings.problem(
+            place,
+            format!(
+                "`{path}` is good for addresses below `{directory}` only, and the site is not there"
+            ),
+            Some("publish the key at the top of the site, or in a directory above it"),
+        );
+    }
 }
 
 fn read_bluesky(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<ServiceConfig> {

@@ -481,9 +481,15 @@ impl Core {
             return;
         }
         let mut left = channel.traits().batch_max.min(allowed);
+        let mut host = None;
         for (id, again) in due {
             // One that can't be sent does not keep the others waiting.
             if left == 0 || !self.is_live(now, &id.item, again) {
+                continue;
+            }
+            // One request is about one host: another one's addresses wait for the next.
+            let own_host = self.host_of(id, again);
+            if host.as_ref().is_some_and(|host| *host != own_host) {
                 continue;
             }
             let operation = self.stand(channel, id).operation;
@@ -492,6 +498,7 @@ impl Core {
             }
             if self.claim_one(now, channel, id, again) {
                 left -= 1;
+                host = Some(own_host);
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use url::Url;
+
 use crate::config::ChannelConfig;
 use crate::model::claim::Claim;
 use crate::model::delivery::{self, ClaimRecord, Operation, Record};
@@ -220,6 +222,18 @@ impl Core {
                 .and_then(|header| header.channels.get(name))
                 .and_then(|known| known.text_limit),
         }
+    }
+
+    /// Returns the host of the address that a delivery's request will name, as far as it has one.
+    pub(super) fn host_of(&self, id: &DeliveryId, again: Again) -> Option<String> {
+        let claim = self.outbox.row(id).and_then(Row::record);
+        let frozen = claim
+            .and_then(|record| record.claim.as_ref()?.post.string("url"))
+            .filter(|_| again == Again::Frozen);
+        let survey = self.survey.as_ref();
+        let item = survey.and_then(|survey| survey.items.get(&id.item));
+        let url = frozen.or_else(|| item.map(|item| item.canonical_url.as_str()))?;
+        Url::parse(url).ok()?.host_str().map(str::to_owned)
     }
 
     fn unsendable(&mut self, id: &DeliveryId, reason: String) {

@@ -87,6 +87,19 @@ fn is_reserved(byte: u8) -> bool {
     b":/?#[]@!$&'()*+,;=".contains(&byte)
 }
 
+/// Whether an IndexNow key in the file at `key_location` is good for `url`: a key below the top of its host speaks for
+/// its own directory only. On another host it is another file that counts.
+pub fn is_under_key(key_location: &Url, url: &Url) -> bool {
+    url.host_str() != key_location.host_str()
+        || url.path().starts_with(&key_directory(key_location))
+}
+
+/// Returns the path of the directory that the key file at `key_location` speaks for, with its final `/`.
+pub fn key_directory(key_location: &Url) -> String {
+    let (directory, _file) = key_location.path().rsplit_once('/').unwrap_or_default();
+    format!("{directory}/")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -171,7 +171,9 @@ pub fn compose_with(
     check_url(&item.canonical_url)?;
     let wishes = Wishes::of(item, channel);
     match &channel.service {
-        ServiceConfig::IndexNow { .. } => Ok(indexnow::compose(item, &wishes)),
+        ServiceConfig::IndexNow { key_location, .. } => {
+            indexnow::compose(item, &wishes, key_location.as_ref())
+        }
         ServiceConfig::Bluesky { labels, .. } => {
             bluesky::compose(item, channel, &wishes, labels, stamp, prepared)
         }

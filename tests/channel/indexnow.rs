@@ -38,14 +38,71 @@ fn one_post_carries_all_claims() {
 }
 
 #[test]
+fn one_address_is_a_get() {
+    let server = Server::start([answer(202, "", "")]);
+    let mut channel = channel(service(&server, None), TestClock::still());
+    let claims = [pushed(claim(
+        "engine",
+        &json!({ "url": "https://blog.example/b?c=d&e" }),
+    ))];
+    assert_eq!(
+        tell(&channel.publish(&claims)),
+        "accepted by response: none none"
+    );
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1);
+    assert_eq!(
+        requests[0].lines().next(),
+        Some(
+            "GET /indexnow?url=https%3A%2F%2Fblog.example%2Fb%3Fc%3Dd%26e&key=0123456789abcdef\
+             &keyLocation=https%3A%2F%2Fblog.example%2F0123456789abcdef.txt HTTP/1.1"
+        )
+    );
+}
+
+#[test]
+fn an_address_too_long_for_a_get_is_posted() {
+    let server = Server::start([answer(202, "", "")]);
+    let mut channel = channel(service(&server, None), TestClock::still());
+    let url = format!("https://blog.example/{}", "a".repeat(2_000));
+    assert_eq!(
+        tell(&channel.publish(&[pushed(claim("engine", &json!({ "url": url })))])),
+        "accepted by response: none none"
+    );
+    assert!(server.requests()[0].starts_with("POST /indexnow HTTP/1.1"));
+}
+
+#[test]
+fn a_request_is_about_one_host_with_the_key_at_its_top() {
+    let server = Server::start([answer(202, "", "")]);
+    let location = "https://blog.example/keys/k.txt";
+    let mut channel = channel(service(&server, Some(location)), TestClock::still());
+    let claims = |urls: [&str; 2]| urls.map(|url| pushed(claim("engine", &json!({ "url": url }))));
+    assert_eq!(
+        tell(&channel.publish(&claims([
+            "https://blog.example/keys/a",
+            "https://old.example/b"
+        ]))),
+        "not sent: addresses of several hosts don't go into one request"
+    );
+    assert_eq!(
+        tell(&channel.publish(&claims(["https://old.example/a", "http://old.example/b"]))),
+        "accepted by response: none none"
+    );
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1);
+    assert!(requests[0].ends_with(
+        r#"{"host":"old.example","key":"0123456789abcdef","keyLocation":"https://old.example/0123456789abcdef.txt","urlList":["https://old.example/a","http://old.example/b"]}"#
+    ));
+}
+
+#[test]
 fn the_key_may_lie_elsewhere() {
     let server = Server::start([answer(200, "", "")]);
     let location = "https://blog.example/keys/k.txt";
     let mut channel = channel(service(&server, Some(location)), TestClock::still());
-    let claims = [pushed(claim(
-        "engine",
-        &json!({ "url": "https://blog.example/a" }),
-    ))];
+    let claims = ["https://blog.example/keys/a", "https://blog.example/keys/b"]
+        .map(|url| pushed(claim("engine", &json!({ "url": url }))));
     assert_eq!(
         tell(&channel.publish(&claims)),
         "accepted by response: none none"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sayonce::model::time::Timestamp;
 
-use super::{HOUR, MASTODON, only_record, run_killed_at_write, told, world};
+use super::{HOUR, MASTODON, SEARCH, only_record, run_killed_at_write, told, world};
 use crate::simulation::{Fault, article};
 
 #[test]
@@ -91,4 +91,20 @@ fn a_run_whose_clock_is_behind_the_last_claim_waits_and_sends_nothing_twice() {
     assert_eq!((ending.exit.code(), ending.summary.done), (0, 1));
     assert_eq!(world.service("mastodon").writes(), 1);
     world.assert_exactly_once();
+}
+
+#[test]
+fn addresses_of_two_hosts_go_to_the_engine_in_two_requests() {
+    let mut world = world(&[SEARCH], 3);
+    world.items[1].canonical_url = "https://old.example/a2".to_owned();
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 0",
+            "a1 on search: done: response",
+            "a2 on search: done: response",
+            "a3 on search: done: response",
+        ]
+    );
+    assert_eq!(world.service("search").writes(), 2);
 }
