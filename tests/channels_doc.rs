@@ -6,6 +6,7 @@ use std::path::Path;
 use sayonce::config::Config;
 use sayonce::config::http::{PRESETS, Preset};
 use sayonce::model::channel::Kind;
+use sayonce::model::outcome::ServerLimits;
 use sayonce::model::post::Post;
 use sayonce::render::measure::measure;
 use serde_json::Map;
@@ -127,7 +128,7 @@ fn the_limits_are_the_codes() {
     let config = config();
     for channel in &config.channels {
         let kind = channel.kind();
-        let limit = measure(&Post::new(Map::new()), channel, None).limit;
+        let limit = measure(&Post::new(Map::new()), channel, ServerLimits::default()).limit;
         let batch = kind.traits().batch_max;
         let expected = match (limit, batch) {
             (Some(limit), 1) => format!("{limit} characters a "),

@@ -9,11 +9,13 @@ use proptest::{prop_assert, prop_assert_eq};
 use sayonce::config::{ChannelConfig, Config};
 use sayonce::model::ids::ChannelName;
 use sayonce::model::item::{Body, Item, ItemChannelSettings, ItemId, ItemSettings};
-use sayonce::model::media::{Picture, Prepared};
+use sayonce::model::outcome::ServerLimits;
 use sayonce::model::post::Rendered;
 use sayonce::model::time::Timestamp;
-use sayonce::render::{RenderError, Stamp, compose, compose_with, length, wants};
+use sayonce::render::{RenderError, Stamp, compose, length};
 use serde_json::Value;
+
+use self::details::with_image;
 
 const URL: &str = "https://blog.example/news/hello/";
 
@@ -78,7 +80,7 @@ fn fresh() -> Stamp<'static> {
 }
 
 fn render(item: &Item, channel: &ChannelConfig) -> Result<Rendered, RenderError> {
-    compose(item, channel, None, fresh())
+    compose(item, channel, ServerLimits::default(), fresh())
 }
 
 /// Returns the post as a row shows it, with what `plan` says of it.
@@ -300,12 +302,20 @@ fn long_titles_are_shortened_and_the_address_never() {
 fn the_servers_own_limit_counts() {
     let long = "word ".repeat(400);
     let mastodon = channel("mastodon", "");
-    let at = |limit| compose(&item(&long), &mastodon, Some(limit), fresh()).unwrap();
+    let at = |limit| {
+        compose(
+            &item(&long),
+            &mastodon,
+            ServerLimits::of_text(Some(limit)),
+            fresh(),
+        )
+        .unwrap()
+    };
     assert_eq!(at(5_000).length, 1_999 + 2 + 23);
     assert_eq!(at(5_000).notes, Vec::<String>::new());
     assert!(at(100).length <= 100);
     insta::assert_snapshot!(
-        compose(&item(&long), &mastodon, Some(20), fresh()).unwrap_err(),
+        compose(&item(&long), &mastodon, ServerLimits::of_text(Some(20)), fresh()).unwrap_err(),
         @"the text has 23 characters, 20 are allowed, and nothing more can be shortened"
     );
 }
@@ -501,9 +511,15 @@ fn a_stamp_makes_the_same_bytes_again() {
             now: Timestamp::parse("2026-12-24T00:00:00Z").unwrap(),
             entropy: 42,
         };
-        let again = compose(&item("Hello"), &channel, None, Stamp::Of(&first.post)).unwrap();
+        let again = compose(
+            &item("Hello"),
+            &channel,
+            ServerLimits::default(),
+            Stamp::Of(&first.post),
+        )
+        .unwrap();
         assert_eq!(again.post.fingerprint(), first.post.fingerprint(), "{kind}");
-        let other = compose(&item("Hello"), &channel, None, later).unwrap();
+        let other = compose(&item("Hello"), &channel, ServerLimits::default(), later).unwrap();
         assert_eq!(other.post == first.post, kind != "bluesky", "{kind}");
     }
     let mastodon = render(&item("Hello"), &channel("mastodon", "")).unwrap();
@@ -511,7 +527,7 @@ fn a_stamp_makes_the_same_bytes_again() {
         compose(
             &item("Hello"),
             &channel("bluesky", ""),
-            None,
+            ServerLimits::default(),
             Stamp::Of(&mastodon.post)
         ),
         Err(RenderError::NoStamp { field: "rkey" })
@@ -668,134 +684,12 @@ proptest! {
         prop_assert!(bluesky.text.contains(&item.canonical_url));
         let links = facets(&bluesky);
         prop_assert!(links.iter().any(|(_, uri)| *uri == item.canonical_url));
-        let mastodon = compose(&item, &channel("mastodon", ""), Some(limit), fresh()).unwrap();
+        let mastodon = compose(&item, &channel("mastodon", ""), ServerLimits::of_text(Some(limit)), fresh()).unwrap();
         prop_assert!(mastodon.length <= limit);
-        prop_assert_eq!(mastodon.length, length::mastodon(&mastodon.text));
+        prop_assert_eq!(mastodon.length, length::mastodon(&mastodon.text, None));
         prop_assert!(mastodon.text.contains(&item.canonical_url));
         if let Ok(devto) = render(&item, &channel("devto", "")) {
             prop_assert!(devto.text.chars().count() <= 128);
         }
     }
-}
-
-/// What was found of a picture and of the accounts that exist.
-fn prepared() -> Prepared {
-    Prepared {
-        picture: Some(Picture {
-            source: "https://blog.example/cover.png".to_owned(),
-            sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".to_owned(),
-            mime_type: "image/png".to_owned(),
-            size: 4_711,
-            width: 1_200,
-            height: 630,
-        }),
-        mentions: [("name.example".to_owned(), "did:plc:name".to_owned())].into(),
-        notes: Vec::new(),
-    }
-}
-
-fn with_image(mut item: Item, image: &str, alt: Option<&str>) -> Item {
-    item.settings.channels.insert(
-        ChannelName::new("c").unwrap(),
-        ItemChannelSettings::Custom {
-            text: None,
-            content_warning: None,
-            language: None,
-            image: Some(image.to_owned()),
-            alt: alt.map(str::to_owned),
-            series: None,
-        },
-    );
-    item
-}
-
-#[test]
-fn a_card_names_the_picture_that_was_found() {
-    let channel = channel("bluesky", "");
-    let item = with_image(item("Hello"), "/cover.png", None);
-    let first = compose_with(&item, &channel, None, fresh(), &prepared()).unwrap();
-    insta::assert_snapshot!(
-        serde_json::to_string(&[&first.post.fields()["media"], &first.post.fields()["record"]["embed"]]).unwrap(),
-        @r#"[[{"source":"https://blog.example/cover.png","sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","type":"image/png","size":4711,"width":1200,"height":630}],{"$type":"app.bsky.embed.external","external":{"uri":"https://blog.example/news/hello/","title":"Hello","description":"What happened & why.","thumb":{"$type":"blob","ref":{"$link":"bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"},"mimeType":"image/png","size":4711}}}]"#);
-    // The same article gives the same bytes again, without a look at the network.
-    let again = compose(&item, &channel, None, Stamp::Of(&first.post)).unwrap();
-    assert_eq!(again.post, first.post);
-    // Another picture is a change.
-    let changed = with_image(item.clone(), "/other.png", None);
-    let changed = compose(&changed, &channel, None, Stamp::Of(&first.post)).unwrap();
-    assert_eq!(changed.post.fields().get("media"), None);
-}
-
-#[test]
-fn pictures_are_wanted_where_a_service_takes_them() {
-    let check = |kind: &str, image: Option<(&str, Option<&str>)>| {
-        let mut item = item("Hello");
-        item.image = Some("https://cdn.example/og.png".to_owned());
-        if let Some((image, alt)) = image {
-            item = with_image(item, image, alt);
-        }
-        wants(&item, &channel(kind, ""))
-            .picture
-            .map(|wish| wish.url)
-    };
-    let some = |url: &str| Some(url.to_owned());
-    assert_eq!(check("bluesky", None), some("https://cdn.example/og.png"));
-    assert_eq!(
-        check("bluesky", Some(("cover.png", None))),
-        some("https://blog.example/news/hello/cover.png")
-    );
-    assert_eq!(check("bluesky", Some(("data:image/png,x", None))), None);
-    // Mastodon makes its own card; a picture beside it is wished for, and needs a text.
-    assert_eq!(check("mastodon", None), None);
-    assert_eq!(check("mastodon", Some(("/a.png", None))), None);
-    assert_eq!(
-        check("mastodon", Some(("/a.png", Some("A cat")))),
-        some("https://blog.example/a.png")
-    );
-    assert_eq!(check("devto", Some(("/a.png", None))), None);
-    assert_eq!(check("indexnow", Some(("/a.png", None))), None);
-}
-
-#[test]
-fn mentions_are_marked_where_the_account_exists() {
-    let channel = channel(
-        "bluesky",
-        "template = '🎉 @Name.Example, @gone.example {{ url }}'",
-    );
-    let item = item("Hello");
-    assert_eq!(
-        wants(&item, &channel).mentions,
-        ["name.example", "gone.example"]
-    );
-    let rendered = compose_with(&item, &channel, None, fresh(), &prepared()).unwrap();
-    let facets = &rendered.post.fields()["record"]["facets"];
-    assert_eq!(
-        facets[0],
-        serde_json::json!({
-            "index": {"byteStart": 5, "byteEnd": 18},
-            "features": [{"$type": "app.bsky.richtext.facet#mention", "did": "did:plc:name"}],
-        })
-    );
-    assert_eq!(facets.as_array().unwrap().len(), 2, "{facets:#}");
-    let again = compose(&item, &channel, None, Stamp::Of(&rendered.post)).unwrap();
-    assert_eq!(
-        again.post.fields()["record"]["facets"],
-        rendered.post.fields()["record"]["facets"]
-    );
-}
-
-#[test]
-fn labels_are_the_authors_own() {
-    let labels = |keys: &str| {
-        let rendered = render(&item("Hello"), &channel("bluesky", keys)).unwrap();
-        rendered.post.fields()["record"].get("labels").cloned()
-    };
-    assert_eq!(labels(""), None);
-    assert_eq!(
-        labels("labels = [\"nudity\", \"!no-unauthenticated\", \"nudity\"]"),
-        Some(serde_json::json!({
-            "$type": "com.atproto.label.defs#selfLabels",
-            "values": [{"val": "nudity"}, {"val": "!no-unauthenticated"}],
-        }))
-    );
 }

@@ -23,8 +23,8 @@ use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::Account;
 use crate::model::media::{Picture, Prepared, Wants};
 use crate::model::outcome::{
-    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, Session,
-    Trouble, Wait,
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, ServerLimits,
+    Session, Trouble, Wait,
 };
 use crate::model::time::Timestamp;
 use crate::secret::Secret;
@@ -218,7 +218,7 @@ impl Channel for Bluesky {
         match self.ensure_login() {
             Ok(login) => Opening::Ready(Session {
                 account: Account::new(login.did),
-                text_limit: None,
+                limits: ServerLimits::default(),
                 clock_skew: login.clock_skew,
             }),
             Err(closed) => closed.opening(),

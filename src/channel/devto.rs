@@ -22,8 +22,8 @@ use crate::model::address::same_address;
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::Account;
 use crate::model::outcome::{
-    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, Session,
-    Trouble,
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, ServerLimits,
+    Session, Trouble,
 };
 use crate::model::time::Timestamp;
 use crate::secret::Secret;
@@ -244,7 +244,7 @@ impl Channel for Devto {
                 self.account = Some(account.clone());
                 Opening::Ready(Session {
                     account: Account::new(account),
-                    text_limit: None,
+                    limits: ServerLimits::default(),
                     clock_skew: answer.clock_skew(),
                 })
             }

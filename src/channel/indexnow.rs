@@ -13,7 +13,7 @@ use super::http::{Fence, Http, Request};
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::Account;
 use crate::model::outcome::{
-    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, Session,
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, ServerLimits, Session,
 };
 use crate::model::time::Timestamp;
 
@@ -137,7 +137,7 @@ impl Channel for IndexNow {
         let engine = self.endpoint.host_str().unwrap_or_default();
         Opening::Ready(Session {
             account: Account::new(format!("{engine}/{}", self.host)),
-            text_limit: None,
+            limits: ServerLimits::default(),
             clock_skew: None,
         })
     }

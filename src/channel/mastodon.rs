@@ -3,6 +3,7 @@
 //! The `Idempotency-Key` is sent always and relied on never: Mastodon keeps it for an hour, some of its versions
 //! answer a repeat with 500, and GoToSocial and snac don't know it. What counts is reading back.
 
+mod instance;
 mod media;
 
 use serde::Deserialize;
@@ -30,9 +31,6 @@ use crate::model::outcome::{
 };
 use crate::model::time::Timestamp;
 use crate::secret::Secret;
-
-/// Mastodon's own limit: a server that tells another one is noted.
-const TEXT_LIMIT_DEFAULT: usize = 500;
 
 /// The servers' maximum for one page of statuses.
 const PAGE_SIZE: &str = "40";
@@ -182,21 +180,6 @@ impl Mastodon {
         }
     }
 
-    /// Asks for the limit where the server has either of the two ways to tell it; neither is needed.
-    fn text_limit(&mut self) -> Option<usize> {
-        let instance = ["/api/v2/instance", "/api/v1/instance"]
-            .into_iter()
-            .find_map(|path| {
-                let answer = self.get(path, &[]).ok()?;
-                answer.json().filter(|_| answer.status == 200)
-            })?;
-        ["/configuration/statuses/max_characters", "/max_toot_chars"]
-            .into_iter()
-            .find_map(|place| instance.pointer(place)?.as_u64())
-            .and_then(|limit| usize::try_from(limit).ok())
-            .filter(|limit| *limit != TEXT_LIMIT_DEFAULT && *limit > 0)
-    }
-
     /// Reads the account's own statuses back past `since`, authenticated: without a token the answer may be cached.
     fn own_statuses(&mut self, since: Timestamp) -> Statuses {
         let mut list = Statuses {
@@ -281,7 +264,7 @@ impl Channel for Mastodon {
         match self.verify_credentials() {
             Ok((whoami, answer)) => Opening::Ready(Session {
                 account: Account::new(whoami.account),
-                text_limit: self.text_limit(),
+                limits: self.limits(),
                 clock_skew: answer.clock_skew(),
             }),
             Err(closed) => closed.opening(),

@@ -12,6 +12,7 @@ use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::{Snapshot, Store as _};
+use crate::model::outcome::ServerLimits;
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
 use crate::plan::matrix::{by_channel, by_shard};
@@ -292,7 +293,7 @@ pub(super) fn view(
                 channel,
                 Circumstances {
                     put_off: None,
-                    text_limit: header.and_then(|known| known.text_limit),
+                    limits: header.map_or_else(ServerLimits::default, |known| known.limits),
                     paused_until: header.and_then(|known| known.not_before),
                     announce: selection.announce,
                     closed: None,

@@ -376,7 +376,7 @@ impl Core {
                 continue;
             };
             if let Some(session) = desk.session() {
-                known.text_limit = session.text_limit;
+                known.limits = session.limits;
             }
             if desk.asked_until.is_some() {
                 known.not_before = desk.asked_until;

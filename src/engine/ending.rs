@@ -209,7 +209,7 @@ impl Core {
                     channel,
                     Circumstances {
                         put_off: self.checkout.put_off(),
-                        text_limit: self.text_limit(channel.name()),
+                        limits: self.limits(channel.name()),
                         paused_until: self.paused_until(channel.name()),
                         announce: self.setup.selection.announce,
                         closed: desk.and_then(Desk::needs_person),

@@ -51,7 +51,7 @@ impl Core {
         let stamp = shown
             .as_ref()
             .map_or(Stamp::Fresh { now, entropy }, Stamp::Of);
-        compose(item, channel, self.text_limit(channel.name()), stamp)
+        compose(item, channel, self.limits(channel.name()), stamp)
             .map(|rendered| (rendered.post, edition))
             .map_err(|error| error.to_string())
     }

@@ -12,6 +12,7 @@ use crate::model::item::Item;
 use crate::model::media::Picture;
 use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
+use crate::model::outcome::ServerLimits;
 use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -165,10 +166,10 @@ impl Core {
             .survey
             .as_ref()
             .and_then(|survey| survey.items.get(&id.item));
-        let limit = self.text_limit(channel.name());
+        let limits = self.limits(channel.name());
         let prepared = self.prepared_for(id);
         let unchanged = |item: &Item, post: &Post| {
-            compose(item, channel, limit, Stamp::Of(post))
+            compose(item, channel, limits, Stamp::Of(post))
                 .is_ok_and(|rendered| rendered.post == *post && !on(Mutant::RecordKeyRenewed))
         };
         let edition_floor = earlier.map_or(1, |record| record.edition);
@@ -195,7 +196,7 @@ impl Core {
             }
             (earlier, Some(item), Again::Fresh | Again::Frozen) => {
                 let stamp = Stamp::Fresh { now, entropy };
-                let rendered = compose_with(item, channel, limit, stamp, &prepared)
+                let rendered = compose_with(item, channel, limits, stamp, &prepared)
                     .map_err(|error| error.to_string())?;
                 // A changed rendering is another action than the one that surely failed.
                 let edition = earlier
@@ -209,18 +210,18 @@ impl Core {
         }
     }
 
-    /// Returns the server's own text limit, told in this run or recorded earlier.
-    pub(super) fn text_limit(&self, name: &ChannelName) -> Option<usize> {
+    /// Returns the server's own limits, told in this run or recorded earlier.
+    pub(super) fn limits(&self, name: &ChannelName) -> ServerLimits {
         let told = self.desks.get(name).and_then(|desk| desk.session());
         let header = self
             .outbox
             .snapshot()
             .and_then(|snapshot| snapshot.header.as_ref());
         match told {
-            Some(session) => session.text_limit,
+            Some(session) => session.limits,
             None => header
                 .and_then(|header| header.channels.get(name))
-                .and_then(|known| known.text_limit),
+                .map_or_else(ServerLimits::default, |known| known.limits),
         }
     }
 

@@ -37,7 +37,7 @@ impl Core {
             self.outbox.row(id),
             survey.and_then(|survey| survey.article(&id.item)),
             channel,
-            self.text_limit(channel.name()),
+            self.limits(channel.name()),
             self.checkout.put_off(),
         )
     }
@@ -171,7 +171,7 @@ impl Core {
             return false;
         };
         let refused = record.state == State::Failed && !record.frozen;
-        let limit = self.text_limit(channel.name());
+        let limit = self.limits(channel.name());
         refused
             && record.claim.as_ref().is_some_and(|claim| {
                 compose(item, channel, limit, Stamp::Of(&claim.post))

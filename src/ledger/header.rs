@@ -11,6 +11,7 @@ use super::row_wire::WireDecision;
 use super::{Header, KnownChannel, SCHEMA};
 use crate::model::ids::{ChannelName, hex};
 use crate::model::item::ItemId;
+use crate::model::outcome::ServerLimits;
 use crate::model::time::Timestamp;
 
 /// The file's name in the ledger's directory.
@@ -72,6 +73,10 @@ struct WireHeader {
 struct WireChannel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text_limit: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    link_length: Option<usize>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    needs_picture: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,7 +144,9 @@ pub fn encode(stored: &StoredHeader) -> String {
         .iter()
         .map(|(name, channel)| {
             let wire = WireChannel {
-                text_limit: channel.text_limit,
+                text_limit: channel.limits.text,
+                link_length: channel.limits.link,
+                needs_picture: channel.limits.needs_picture,
                 since: channel.since.map(|at| at.to_string()),
                 not_before: channel.not_before.map(|at| at.to_string()),
                 admitted: channel.admitted.iter().map(ToString::to_string).collect(),
@@ -206,7 +213,11 @@ pub fn decode(bytes: &[u8]) -> Result<StoredHeader, HeaderError> {
         channels.insert(
             name,
             KnownChannel {
-                text_limit: channel.text_limit,
+                limits: ServerLimits {
+                    text: channel.text_limit,
+                    link: channel.link_length,
+                    needs_picture: channel.needs_picture,
+                },
                 since,
                 not_before,
                 admitted,
@@ -245,6 +256,8 @@ mod tests {
   "channels": {
     "mastodon": {
       "text_limit": 5000,
+      "link_length": 32,
+      "needs_picture": true,
       "admitted": [
         "news/a",
         "news/b"

@@ -26,6 +26,7 @@ use crate::model::claim::Landing;
 use crate::model::delivery::Decision;
 use crate::model::ids::ChannelName;
 use crate::model::item::ItemId;
+use crate::model::outcome::ServerLimits;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 
@@ -175,8 +176,8 @@ pub struct Header {
 /// What `ledger.json` remembers of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownChannel {
-    /// The text limit that the server told, if it differs from the kind's default.
-    pub text_limit: Option<usize>,
+    /// What the server told of its limits.
+    pub limits: ServerLimits,
     /// When a run first met it; what was due before counts as due since then.
     pub since: Option<Timestamp>,
     /// The service asked to be left alone until then.

@@ -165,10 +165,32 @@ pub enum Trouble {
 pub struct Session {
     /// Who posts, as the service says.
     pub account: Account,
-    /// The text limit that this server told, if it differs from the kind's default.
-    pub text_limit: Option<usize>,
+    /// What this server told of its limits.
+    pub limits: ServerLimits,
     /// How far the service's clock is from ours beyond what a `Date` header can show; none if it sent none.
     pub clock_skew: Option<Duration>,
+}
+
+/// What a server told of its limits, where that differs from the kind's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// The longest text, in the service's own unit.
+    pub text: Option<usize>,
+    /// What a link counts, whatever its length; 0: each of its characters counts.
+    pub link: Option<usize>,
+    /// A post without a picture is refused.
+    pub needs_picture: bool,
+}
+
+impl ServerLimits {
+    /// Limits of which only the text's is told.
+    pub const fn of_text(text: Option<usize>) -> Self {
+        Self {
+            text,
+            link: None,
+            needs_picture: false,
+        }
+    }
 }
 
 /// The account's recent posts, newest first.

@@ -7,6 +7,7 @@ use crate::config::ChannelConfig;
 use crate::model::channel::{ChannelRules, Policy, ReceiptKind};
 use crate::model::delivery::{Operation, Record, State};
 use crate::model::item::{Item, Said};
+use crate::model::outcome::ServerLimits;
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
 use crate::render::{Stamp, compose};
@@ -32,7 +33,7 @@ pub fn stand<'a>(
     row: Option<&'a Row>,
     article: Option<(&Item, &Said)>,
     channel: &ChannelConfig,
-    text_limit: Option<usize>,
+    limits: ServerLimits,
     put_off: Option<&'a str>,
 ) -> Stand<'a> {
     let operation = row.map_or(Operation::Publish, Row::current);
@@ -50,8 +51,7 @@ pub fn stand<'a>(
         State::Skipped => operation != Operation::Publish,
         State::InFlight | State::InDoubt | State::Retry | State::Failed | State::Held => false,
     });
-    if operation == Operation::Retract || !is_over || !is_edited(row, article, channel, text_limit)
-    {
+    if operation == Operation::Retract || !is_over || !is_edited(row, article, channel, limits) {
         return present;
     }
     match put_off {
@@ -70,7 +70,7 @@ fn is_edited(
     row: &Row,
     (item, said): (&Item, &Said),
     channel: &ChannelConfig,
-    text_limit: Option<usize>,
+    limits: ServerLimits,
 ) -> bool {
     if !channel.rules.update
         || !row.is_outdated(item, said)
@@ -82,7 +82,7 @@ fn is_edited(
         // A notice carries no more than the address: that the article changed is the news.
         ReceiptKind::None => true,
         ReceiptKind::IdAndUrl => row.shown().is_some_and(|shown| {
-            compose(item, channel, text_limit, Stamp::Of(shown))
+            compose(item, channel, limits, Stamp::Of(shown))
                 .is_ok_and(|rendered| rendered.post.fingerprint() != shown.fingerprint())
         }),
     }

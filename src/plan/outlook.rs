@@ -4,6 +4,7 @@ use crate::config::ChannelConfig;
 use crate::exit::Exit;
 use crate::model::delivery::{Operation, Record, State};
 use crate::model::media::PlannedPicture;
+use crate::model::outcome::ServerLimits;
 use crate::model::outcome::{Evidence, Remote};
 use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
@@ -167,8 +168,8 @@ pub enum Aside<'a> {
 /// What is known of a channel now, beside its configuration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Circumstances<'a> {
-    /// The text limit that its server told.
-    pub text_limit: Option<usize>,
+    /// What its server told of its limits.
+    pub limits: ServerLimits,
     /// Why nothing that is posted may be changed from this checkout; none: it may.
     pub put_off: Option<&'a str>,
     /// Nothing is asked of it before, because it said so.
@@ -191,10 +192,10 @@ pub fn outlook(
     aside: Option<Aside<'_>>,
     now: Timestamp,
 ) -> Outlook {
-    let text_limit = circumstances.text_limit;
+    let limits = circumstances.limits;
     let item = survey.items.get(&surveyed.id.item);
     let article = survey.article(&surveyed.id.item);
-    let stand = stand(row, article, channel, text_limit, circumstances.put_off);
+    let stand = stand(row, article, channel, limits, circumstances.put_off);
     let (operation, record) = (stand.operation, stand.record);
     let mut outlook = blank(&surveyed.id, operation, record);
     let announced = row.and_then(Row::publish);
@@ -206,11 +207,11 @@ pub fn outlook(
         (Some((record, claim)), item)
             if record.frozen || record.state != State::Retry || item.is_none() =>
         {
-            show_post(&mut outlook, &claim.post, channel, text_limit);
+            show_post(&mut outlook, &claim.post, channel, limits);
         }
         (_, _) if operation == Operation::Retract => {
             if let Some(post) = row.and_then(Row::shown) {
-                show_post(&mut outlook, post, channel, text_limit);
+                show_post(&mut outlook, post, channel, limits);
             }
         }
         (_, Some(item)) => {
@@ -218,7 +219,7 @@ pub fn outlook(
                 .and_then(Row::shown)
                 .filter(|_| operation != Operation::Publish)
                 .map_or(Stamp::Fresh { now, entropy: 0 }, Stamp::Of);
-            match compose(item, channel, text_limit, stamp) {
+            match compose(item, channel, limits, stamp) {
                 Ok(rendered) => {
                     outlook.text = Some(rendered.text);
                     outlook.length = Some(rendered.length);
@@ -372,13 +373,8 @@ fn describe(outlook: &mut Outlook, step: Step) {
 }
 
 /// Shows a post that the ledger holds.
-fn show_post(
-    outlook: &mut Outlook,
-    post: &Post,
-    channel: &ChannelConfig,
-    text_limit: Option<usize>,
-) {
-    let measured = measure(post, channel, text_limit);
+fn show_post(outlook: &mut Outlook, post: &Post, channel: &ChannelConfig, limits: ServerLimits) {
+    let measured = measure(post, channel, limits);
     outlook.text = Some(measured.text);
     outlook.length = Some(measured.length);
     outlook.limit = measured.limit;

@@ -8,6 +8,7 @@ use super::{RenderError, Wishes, alt, language_of, length, notes_without};
 use crate::config::{ChannelConfig, Visibility};
 use crate::model::item::Item;
 use crate::model::media::Picture;
+use crate::model::outcome::ServerLimits;
 use crate::model::post::{Post, Rendered};
 
 /// What a server allows that says nothing else.
@@ -18,7 +19,7 @@ pub(super) const TEXT_MAX_DEFAULT: usize = 500;
 pub(super) struct Options<'a> {
     pub(super) visibility: Visibility,
     pub(super) content_warning: Option<&'a str>,
-    pub(super) text_limit: Option<usize>,
+    pub(super) limits: ServerLimits,
     pub(super) picture: Option<&'a Picture>,
 }
 
@@ -34,9 +35,12 @@ pub(super) fn compose(
         .content_warning
         .map(str::trim)
         .filter(|warning| !warning.is_empty());
-    let limit = options.text_limit.unwrap_or(TEXT_MAX_DEFAULT);
+    let limit = options.limits.text.unwrap_or(TEXT_MAX_DEFAULT);
     // The server counts the warning and the text as one.
-    let measure = |text: &str| length::mastodon(&format!("{}{text}", warning.unwrap_or_default()));
+    let measure = |text: &str| {
+        let counted = format!("{}{text}", warning.unwrap_or_default());
+        length::mastodon(&counted, options.limits.link)
+    };
     let template = Text::new(wishes.text, &channel.template)?;
     let draft = Draft::of(item, &item.canonical_url, language.clone());
     let fitted = fit(

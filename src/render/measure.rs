@@ -3,6 +3,7 @@
 use super::length::{graphemes, mastodon};
 use super::{bluesky, devto, http, mastodon as status};
 use crate::config::{ChannelConfig, ServiceConfig};
+use crate::model::outcome::ServerLimits;
 use crate::model::post::Post;
 
 /// A post's text and length.
@@ -16,8 +17,8 @@ pub struct Measured {
     pub limit: Option<usize>,
 }
 
-/// Measures a post. `text_limit` is what the server told; none takes the kind's default.
-pub fn measure(post: &Post, channel: &ChannelConfig, text_limit: Option<usize>) -> Measured {
+/// Measures a post. `limits` are what the server told.
+pub fn measure(post: &Post, channel: &ChannelConfig, limits: ServerLimits) -> Measured {
     let text = |field: &str| post.string(field).unwrap_or_default().to_owned();
     match &channel.service {
         ServiceConfig::IndexNow { .. } => Measured::of(text("url"), graphemes, None),
@@ -26,8 +27,8 @@ pub fn measure(post: &Post, channel: &ChannelConfig, text_limit: Option<usize>) 
         }
         ServiceConfig::Mastodon { .. } => {
             let warning = text("content_warning");
-            let limit = text_limit.unwrap_or(status::TEXT_MAX_DEFAULT);
-            let count = |text: &str| mastodon(&format!("{warning}{text}"));
+            let limit = limits.text.unwrap_or(status::TEXT_MAX_DEFAULT);
+            let count = |text: &str| mastodon(&format!("{warning}{text}"), limits.link);
             Measured::of(text("text"), count, Some(limit))
         }
         ServiceConfig::Devto { .. } => {

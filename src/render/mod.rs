@@ -24,6 +24,7 @@ use crate::config::{ChannelConfig, ServiceConfig};
 use crate::model::channel::Kind;
 use crate::model::item::{Item, ItemChannelSettings};
 use crate::model::media::{Picture, PictureWish, PlannedPicture, Prepared, Wants};
+use crate::model::outcome::ServerLimits;
 use crate::model::post::{Post, Rendered};
 use crate::model::time::Timestamp;
 
@@ -77,6 +78,11 @@ pub enum RenderError {
     /// The service requires a title.
     #[error("the article has no title, and the service requires one")]
     NoTitle,
+    /// The server takes no post without a picture.
+    #[error(
+        "the server (Pixelfed) takes no post without a picture, and there is none: give the article `image` and `alt` for this channel"
+    )]
+    NoPicture,
     /// The article's text is over the service's limit.
     #[error("the article's text has {bytes} bytes, {limit} are allowed")]
     BodyTooLong {
@@ -140,11 +146,11 @@ pub fn picture(item: &Item, channel: &ChannelConfig) -> Option<PlannedPicture> {
 
 /// Writes the post of `item` for `channel` with what an earlier post has beside its text, or with nothing.
 ///
-/// `text_limit` is what the server told, in the service's own unit; none takes the kind's default.
+/// `limits` are what the server told, in the service's own units. What is only wished for counts as found.
 pub fn compose(
     item: &Item,
     channel: &ChannelConfig,
-    text_limit: Option<usize>,
+    limits: ServerLimits,
     stamp: Stamp<'_>,
 ) -> Result<Rendered, RenderError> {
     let prepared = match stamp {
@@ -157,18 +163,25 @@ pub fn compose(
             notes: Vec::new(),
         },
     };
-    compose_with(item, channel, text_limit, stamp, &prepared)
+    let limits = ServerLimits {
+        needs_picture: limits.needs_picture && picture_url(item, channel).is_none(),
+        ..limits
+    };
+    compose_with(item, channel, limits, stamp, &prepared)
 }
 
 /// Writes the post of `item` for `channel` with what was found of what it [`wants`].
 pub fn compose_with(
     item: &Item,
     channel: &ChannelConfig,
-    text_limit: Option<usize>,
+    limits: ServerLimits,
     stamp: Stamp<'_>,
     prepared: &Prepared,
 ) -> Result<Rendered, RenderError> {
     check_url(&item.canonical_url)?;
+    if limits.needs_picture && prepared.picture.is_none() {
+        return Err(RenderError::NoPicture);
+    }
     let wishes = Wishes::of(item, channel);
     match &channel.service {
         ServiceConfig::IndexNow { key_location, .. } => {
@@ -185,7 +198,7 @@ pub fn compose_with(
             let options = mastodon::Options {
                 visibility: *visibility,
                 content_warning: wishes.content_warning.or(content_warning.as_deref()),
-                text_limit,
+                limits,
                 picture: prepared.picture.as_ref(),
             };
             mastodon::compose(item, channel, &wishes, options)

@@ -4,6 +4,7 @@ use sayonce::channel::Channel;
 use sayonce::config::{ServiceConfig, Visibility};
 use sayonce::model::ids::sha256_hex;
 use sayonce::model::media::{Picture, PictureWish, Wants};
+use sayonce::model::outcome::{Opening, ServerLimits};
 use sayonce::model::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -83,6 +84,22 @@ fn opening_tells_the_account_and_the_limit() {
     let nothing = || answer(404, "", "<h1>404 Not Found (snac/2.94)</h1>");
     assert_eq!(check(vec![whoami(), limit(5000)]), (ready("Some(5000)"), 2));
     assert_eq!(check(vec![whoami(), limit(500)]), (ready("None"), 2));
+    let told = |body: &str| {
+        let server = Server::start([whoami(), json_answer(200, body)]);
+        match open_channel(&server).open() {
+            Opening::Ready(session) => session.limits,
+            Opening::Closed { reason, .. } => panic!("{reason}"),
+        }
+    };
+    let link = |length: u32| {
+        let statuses = json!({"max_characters": 500, "characters_reserved_per_url": length});
+        told(&json!({"configuration": {"statuses": statuses}}).to_string())
+    };
+    assert_eq!(link(23), ServerLimits::default());
+    assert_eq!(link(32).link, Some(32));
+    assert_eq!(link(0).link, Some(0));
+    assert!(told(r#"{"version":"3.5.3 (compatible; Pixelfed 0.12.4)"}"#).needs_picture);
+    assert!(!told(r#"{"version":"4.6.0"}"#).needs_picture);
     // snac has the first version alone.
     assert_eq!(
         check(vec![whoami(), nothing(), limit(100_000)]),

@@ -216,7 +216,7 @@ fn tell_opening(opening: &Opening) -> String {
     let text = match opening {
         Opening::Ready(session) => format!(
             "ready as {}, limit {:?}, skew {:?}",
-            session.account, session.text_limit, session.clock_skew
+            session.account, session.limits.text, session.clock_skew
         ),
         Opening::Closed { trouble, reason } => {
             let trouble = match trouble {

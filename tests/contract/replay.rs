@@ -142,7 +142,7 @@ fn tell_opening(opening: &Opening) -> String {
         Opening::Ready(session) => {
             format!(
                 "ready as {}, limit {:?}",
-                session.account, session.text_limit
+                session.account, session.limits.text
             )
         }
         Opening::Closed { trouble, reason } => format!("closed, {trouble:?}: {reason}"),

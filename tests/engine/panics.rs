@@ -14,7 +14,9 @@ use sayonce::ledger::memory::MemoryRemote;
 use sayonce::model::claim::{Claim, PushedClaim};
 use sayonce::model::delivery::State;
 use sayonce::model::ids::{Account, RunId};
-use sayonce::model::outcome::{Evidence, Listing, Lookup, Opening, Outcome, Remote, Session};
+use sayonce::model::outcome::{
+    Evidence, Listing, Lookup, Opening, Outcome, Remote, ServerLimits, Session,
+};
 use sayonce::model::time::Timestamp;
 use sayonce::plan::survey::Selection;
 use sayonce::source::Catalog;
@@ -31,7 +33,7 @@ impl Channel for Service {
     fn open(&mut self) -> Opening {
         Opening::Ready(Session {
             account: Account::new(self.account),
-            text_limit: None,
+            limits: ServerLimits::default(),
             clock_skew: None,
         })
     }

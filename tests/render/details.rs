@@ -1,6 +1,12 @@
 //! What single channels ask of an article beside its text.
 
-use super::{channel, item, show};
+use sayonce::model::ids::ChannelName;
+use sayonce::model::item::{Item, ItemChannelSettings};
+use sayonce::model::media::{Picture, Prepared};
+use sayonce::model::outcome::ServerLimits;
+use sayonce::render::{RenderError, Stamp, compose, compose_with, length, wants};
+
+use super::{channel, fresh, item, render, show};
 
 #[test]
 fn an_address_outside_the_directory_of_its_key_is_refused_before_the_claim() {
@@ -23,4 +29,208 @@ fn an_address_outside_the_directory_of_its_key_is_refused_before_the_claim() {
             "refused: the article's address `https://blog.example/news/hello/` is outside the directory of `key_location`, and a key is good for its own directory only"
         );
     }
+}
+
+/// What was found of a picture and of the accounts that exist.
+fn prepared() -> Prepared {
+    Prepared {
+        picture: Some(Picture {
+            source: "https://blog.example/cover.png".to_owned(),
+            sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".to_owned(),
+            mime_type: "image/png".to_owned(),
+            size: 4_711,
+            width: 1_200,
+            height: 630,
+        }),
+        mentions: [("name.example".to_owned(), "did:plc:name".to_owned())].into(),
+        notes: Vec::new(),
+    }
+}
+
+pub(super) fn with_image(mut item: Item, image: &str, alt: Option<&str>) -> Item {
+    item.settings.channels.insert(
+        ChannelName::new("c").unwrap(),
+        ItemChannelSettings::Custom {
+            text: None,
+            content_warning: None,
+            language: None,
+            image: Some(image.to_owned()),
+            alt: alt.map(str::to_owned),
+            series: None,
+        },
+    );
+    item
+}
+
+#[test]
+fn a_card_names_the_picture_that_was_found() {
+    let channel = channel("bluesky", "");
+    let item = with_image(item("Hello"), "/cover.png", None);
+    let first = compose_with(
+        &item,
+        &channel,
+        ServerLimits::default(),
+        fresh(),
+        &prepared(),
+    )
+    .unwrap();
+    insta::assert_snapshot!(
+        serde_json::to_string(&[&first.post.fields()["media"], &first.post.fields()["record"]["embed"]]).unwrap(),
+        @r#"[[{"source":"https://blog.example/cover.png","sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","type":"image/png","size":4711,"width":1200,"height":630}],{"$type":"app.bsky.embed.external","external":{"uri":"https://blog.example/news/hello/","title":"Hello","description":"What happened & why.","thumb":{"$type":"blob","ref":{"$link":"bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"},"mimeType":"image/png","size":4711}}}]"#);
+    // The same article gives the same bytes again, without a look at the network.
+    let again = compose(
+        &item,
+        &channel,
+        ServerLimits::default(),
+        Stamp::Of(&first.post),
+    )
+    .unwrap();
+    assert_eq!(again.post, first.post);
+    // Another picture is a change.
+    let changed = with_image(item.clone(), "/other.png", None);
+    let changed = compose(
+        &changed,
+        &channel,
+        ServerLimits::default(),
+        Stamp::Of(&first.post),
+    )
+    .unwrap();
+    assert_eq!(changed.post.fields().get("media"), None);
+}
+
+#[test]
+fn pictures_are_wanted_where_a_service_takes_them() {
+    let check = |kind: &str, image: Option<(&str, Option<&str>)>| {
+        let mut item = item("Hello");
+        item.image = Some("https://cdn.example/og.png".to_owned());
+        if let Some((image, alt)) = image {
+            item = with_image(item, image, alt);
+        }
+        wants(&item, &channel(kind, ""))
+            .picture
+            .map(|wish| wish.url)
+    };
+    let some = |url: &str| Some(url.to_owned());
+    assert_eq!(check("bluesky", None), some("https://cdn.example/og.png"));
+    assert_eq!(
+        check("bluesky", Some(("cover.png", None))),
+        some("https://blog.example/news/hello/cover.png")
+    );
+    assert_eq!(check("bluesky", Some(("data:image/png,x", None))), None);
+    // Mastodon makes its own card; a picture beside it is wished for, and needs a text.
+    assert_eq!(check("mastodon", None), None);
+    assert_eq!(check("mastodon", Some(("/a.png", None))), None);
+    assert_eq!(
+        check("mastodon", Some(("/a.png", Some("A cat")))),
+        some("https://blog.example/a.png")
+    );
+    assert_eq!(check("devto", Some(("/a.png", None))), None);
+    assert_eq!(check("indexnow", Some(("/a.png", None))), None);
+}
+
+#[test]
+fn mentions_are_marked_where_the_account_exists() {
+    let channel = channel(
+        "bluesky",
+        "template = '🎉 @Name.Example, @gone.example {{ url }}'",
+    );
+    let item = item("Hello");
+    assert_eq!(
+        wants(&item, &channel).mentions,
+        ["name.example", "gone.example"]
+    );
+    let rendered = compose_with(
+        &item,
+        &channel,
+        ServerLimits::default(),
+        fresh(),
+        &prepared(),
+    )
+    .unwrap();
+    let facets = &rendered.post.fields()["record"]["facets"];
+    assert_eq!(
+        facets[0],
+        serde_json::json!({
+            "index": {"byteStart": 5, "byteEnd": 18},
+            "features": [{"$type": "app.bsky.richtext.facet#mention", "did": "did:plc:name"}],
+        })
+    );
+    assert_eq!(facets.as_array().unwrap().len(), 2, "{facets:#}");
+    let again = compose(
+        &item,
+        &channel,
+        ServerLimits::default(),
+        Stamp::Of(&rendered.post),
+    )
+    .unwrap();
+    assert_eq!(
+        again.post.fields()["record"]["facets"],
+        rendered.post.fields()["record"]["facets"]
+    );
+}
+
+#[test]
+fn labels_are_the_authors_own() {
+    let labels = |keys: &str| {
+        let rendered = render(&item("Hello"), &channel("bluesky", keys)).unwrap();
+        rendered.post.fields()["record"].get("labels").cloned()
+    };
+    assert_eq!(labels(""), None);
+    assert_eq!(
+        labels("labels = [\"nudity\", \"!no-unauthenticated\", \"nudity\"]"),
+        Some(serde_json::json!({
+            "$type": "com.atproto.label.defs#selfLabels",
+            "values": [{"val": "nudity"}, {"val": "!no-unauthenticated"}],
+        }))
+    );
+}
+
+#[test]
+fn a_link_counts_what_the_server_says() {
+    let text = "Hello https://blog.example/news/a-longer-address/";
+    for (told, length) in [(None, 29), (Some(23), 29), (Some(32), 38), (Some(0), 49)] {
+        assert_eq!(length::mastodon(text, told), length);
+    }
+    let channel = channel("mastodon", "");
+    let rendered = |link| {
+        let limits = ServerLimits {
+            text: Some(60),
+            link,
+            ..ServerLimits::default()
+        };
+        let rendered = compose(
+            &item("A title of some length, all told"),
+            &channel,
+            limits,
+            fresh(),
+        )
+        .unwrap();
+        (rendered.length, rendered.text)
+    };
+    let whole = "A title of some length, all told\n\nhttps://blog.example/news/hello/".to_owned();
+    assert_eq!(rendered(None), (57, whole));
+    let cut = "A title of some length…\n\nhttps://blog.example/news/hello/".to_owned();
+    assert_eq!(rendered(Some(32)), (57, cut));
+}
+
+#[test]
+fn where_a_picture_is_needed_an_article_without_one_is_refused_before_the_claim() {
+    let channel = channel("mastodon", "");
+    let limits = ServerLimits {
+        needs_picture: true,
+        ..ServerLimits::default()
+    };
+    let with_picture = with_image(item("Hello"), "/cover.png", Some("A cat"));
+    // A plan does not read pictures: that one is wished for is enough.
+    assert!(compose(&with_picture, &channel, limits, fresh()).is_ok());
+    assert!(compose_with(&with_picture, &channel, limits, fresh(), &prepared()).is_ok());
+    let refused = Err(RenderError::NoPicture);
+    for item in [item("Hello"), with_image(item("Hello"), "/cover.png", None)] {
+        assert_eq!(compose(&item, &channel, limits, fresh()), refused);
+    }
+    let found = Prepared::default();
+    assert_eq!(
+        compose_with(&with_picture, &channel, limits, fresh(), &found),
+        refused
+    );
 }

@@ -10,8 +10,8 @@ use sayonce::model::claim::{Claim, PushedClaim};
 use sayonce::model::delivery::Operation;
 use sayonce::model::ids::{Account, Fingerprint};
 use sayonce::model::outcome::{
-    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, Session,
-    Trouble, Wait,
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, SeenPost, SeenSort, ServerLimits,
+    Session, Trouble, Wait,
 };
 use sayonce::model::time::Timestamp;
 
@@ -232,7 +232,7 @@ impl Service {
                     .clone()
                     .unwrap_or_else(|| format!("https://{}.example/@blog", self.name)),
             ),
-            text_limit: None,
+            limits: ServerLimits::default(),
             clock_skew: self.skew.or_else(|| {
                 let shown = off.saturating_sub(Duration::from_secs(1));
                 (!shown.is_zero()).then_some(shown)

@@ -18,7 +18,7 @@ use crate::config::http::{Declaration, Meaning};
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::{Account, ChannelName};
 use crate::model::outcome::{
-    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, Session, Trouble,
+    Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, ServerLimits, Session, Trouble,
 };
 use crate::model::time::Timestamp;
 use crate::secret::Secret;
@@ -170,7 +170,7 @@ impl Channel for Declared {
         }
         Opening::Ready(Session {
             account: Account::new(self.account.clone()),
-            text_limit: None,
+            limits: ServerLimits::default(),
             clock_skew: None,
         })
     }

@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::ledger::Snapshot;
 use crate::model::ids::{Account, ChannelName};
-use crate::model::outcome::{Opening, Session, Trouble};
+use crate::model::outcome::{Opening, ServerLimits, Session, Trouble};
 use crate::model::time::duration_text;
 use crate::plan::alarms::account_changed;
 use crate::plan::survey::Selection;
@@ -160,7 +160,7 @@ impl Visit<'_> {
 
     /// Do the texts fit, by the limit that the server told?
     fn texts(&self, session: Option<&Session>, clock: &dyn Clock, checks: &mut Vec<Check>) {
-        let told = session.and_then(|session| session.text_limit);
+        let told = session.map_or_else(ServerLimits::default, |session| session.limits);
         let stamp = Stamp::Fresh {
             now: clock.now(),
             entropy: 0,

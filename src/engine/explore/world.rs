@@ -14,7 +14,8 @@ use crate::model::delivery::{Operation, State};
 use crate::model::ids::{Account, RunId};
 use crate::model::mutant::{Mutant, on};
 use crate::model::outcome::{
-    Listing, Lookup, Opening, Outcome, Refusal, Remote as Receipt, Session, Trouble, Wait,
+    Listing, Lookup, Opening, Outcome, Refusal, Remote as Receipt, ServerLimits, Session, Trouble,
+    Wait,
 };
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -499,7 +500,7 @@ impl World {
                 channel: name,
                 opening: Opening::Ready(Session {
                     account: run.account.clone(),
-                    text_limit: None,
+                    limits: ServerLimits::default(),
                     clock_skew: Some(skew),
                 }),
             },
