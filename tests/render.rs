@@ -36,6 +36,7 @@ fn item(title: &str) -> Item {
         body: None,
         source_file: None,
         out_of_scope: None,
+        series: None,
         settings: ItemSettings::default(),
     }
 }
@@ -66,6 +67,7 @@ fn with_custom(mut item: Item, text: Option<&str>, warning: Option<&str>) -> Ite
             language: None,
             image: None,
             alt: None,
+            images: Vec::new(),
             series: None,
         },
     );

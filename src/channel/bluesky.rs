@@ -78,7 +78,7 @@ impl Bluesky {
             identifier,
             password,
             login: None,
-            pictures: Pictures::new(found::THUMB_BYTES_MAX),
+            pictures: Pictures::new(found::PICTURE_BYTES_MAX),
             reached: false,
         }
     }
@@ -197,7 +197,7 @@ impl Bluesky {
                 refused(Refusal::Credentials, reason)
             }
             (400, Some("InvalidRequest" | "BlobNotFound"))
-                if Picture::of(&claim.post).is_some() =>
+                if !Picture::all_of(&claim.post).is_empty() =>
             {
                 // The server may be stricter about pictures than its lexicon.
                 refused(Refusal::Picture, reason)
@@ -302,10 +302,10 @@ impl Channel for Bluesky {
         if let Err(outcome) = check_account(claim, &login.did) {
             return outcome;
         }
-        let picture = Picture::of(&claim.post);
-        let trouble = picture
-            .as_ref()
-            .and_then(|picture| self.upload(picture, &login, fence.clone()).err());
+        let pictures = Picture::all_of(&claim.post);
+        let trouble = pictures
+            .iter()
+            .find_map(|picture| self.upload(picture, &login, fence.clone()).err());
         let body = json!({
             "repo": login.did,
             "collection": COLLECTION,
@@ -319,9 +319,11 @@ impl Channel for Bluesky {
             Ok(answer) => self.outcome(claim, key, &login, &answer),
             Err(outcome) => outcome,
         };
-        match (outcome, picture, trouble) {
-            (outcome @ Outcome::Accepted { .. }, Some(picture), _) => {
-                self.pictures.forget(&picture);
+        match (outcome, trouble) {
+            (outcome @ Outcome::Accepted { .. }, _) => {
+                for picture in &pictures {
+                    self.pictures.forget(picture);
+                }
                 outcome
             }
             (
@@ -329,18 +331,17 @@ impl Channel for Bluesky {
                     refusal: Refusal::Picture,
                     reason,
                 },
-                _,
                 Some(trouble),
             ) => refused(
                 Refusal::Picture,
                 format!("{reason} (its upload: {trouble})"),
             ),
-            (outcome, _, _) => outcome,
+            (outcome, _) => outcome,
         }
     }
 
-    fn prepare(&mut self, wants: &Wants, picture: Option<Result<Vec<u8>, String>>) -> Prepared {
-        self.find(wants, picture)
+    fn prepare(&mut self, wants: &Wants, pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
+        self.find(wants, pictures)
     }
 
     fn lookup(&mut self, claim: &Claim) -> Lookup {

@@ -99,8 +99,8 @@ impl<C: Channel> Channel for Checked<C> {
         self.inner.missing_rights()
     }
 
-    fn prepare(&mut self, wants: &Wants, picture: Option<Result<Vec<u8>, String>>) -> Prepared {
-        let mut found = self.inner.prepare(wants, picture);
+    fn prepare(&mut self, wants: &Wants, pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
+        let mut found = self.inner.prepare(wants, pictures);
         found.mentions.retain(|_name, id| self.scrubber.passes(id));
         found.notes = found
             .notes

@@ -421,8 +421,11 @@ fn check_scheme(url: &Url) -> Result<(), String> {
     if url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url)) {
         return Ok(());
     }
+    // What stands behind the path may be a key.
+    let mut shown = url.clone();
+    shown.set_query(None);
     Err(format!(
-        "{url}: only https is used, except for this machine's own addresses"
+        "{shown}: only https is used, except for this machine's own addresses"
     ))
 }
 

@@ -341,13 +341,16 @@ impl Channel for Mastodon {
                 body.insert(name.to_owned(), value.into());
             }
         }
-        let picture = Picture::of(&claim.post);
-        if let Some(picture) = &picture {
-            let id = match self.upload(claim, picture, &fence) {
-                Ok(id) => id,
+        let pictures = Picture::with_alts(&claim.post);
+        let mut media = Vec::new();
+        for (picture, alt) in &pictures {
+            match self.upload(picture, alt, &fence) {
+                Ok(id) => media.push(id),
                 Err(outcome) => return outcome,
-            };
-            body.insert("media_ids".to_owned(), Value::from(vec![id]));
+            }
+        }
+        if !media.is_empty() {
+            body.insert("media_ids".to_owned(), Value::from(media));
         }
         let url = below(&self.server, "/api/v1/statuses");
         let request = Request::write(url, &Value::Object(body), fence)
@@ -357,25 +360,24 @@ impl Channel for Mastodon {
             Ok(answer) => self.outcome(&answer),
             Err(outcome) => outcome,
         };
-        match (outcome, picture) {
-            (outcome @ Outcome::Accepted { .. }, Some(picture)) => {
-                self.pictures.forget(&picture);
+        match outcome {
+            Outcome::Accepted { .. } => {
+                for (picture, _alt) in &pictures {
+                    self.pictures.forget(picture);
+                }
                 outcome
             }
-            // The server may be stricter about the picture when the status names it.
-            (
-                Outcome::Refused {
-                    refusal: Refusal::Permanent,
-                    reason,
-                },
-                Some(_),
-            ) => refused(Refusal::Picture, reason),
-            (outcome, _) => outcome,
+            // The server may be stricter about a picture when the status names it.
+            Outcome::Refused {
+                refusal: Refusal::Permanent,
+                reason,
+            } if !pictures.is_empty() => refused(Refusal::Picture, reason),
+            Outcome::Refused { .. } | Outcome::NotSent { .. } | Outcome::InDoubt { .. } => outcome,
         }
     }
 
-    fn prepare(&mut self, wants: &Wants, picture: Option<Result<Vec<u8>, String>>) -> Prepared {
-        self.find(wants, picture)
+    fn prepare(&mut self, wants: &Wants, pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
+        self.find(wants, pictures)
     }
 
     fn lookup(&mut self, claim: &Claim) -> Lookup {

@@ -40,9 +40,9 @@ pub trait Channel: Send {
         None
     }
 
-    /// Finds what a post needs before its claim. `picture` is what was read of the picture that it wants, or why it
+    /// Finds what a post needs before its claim. `pictures` are what was read of each picture that it wants, or why it
     /// could not be. Sends nothing that shows; what is missing is left out of the post.
-    fn prepare(&mut self, _wants: &Wants, _picture: Option<Result<Vec<u8>, String>>) -> Prepared {
+    fn prepare(&mut self, _wants: &Wants, _pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
         Prepared::default()
     }
 

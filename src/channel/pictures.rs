@@ -70,6 +70,23 @@ impl Pictures {
         Ok(picture)
     }
 
+    /// Makes each picture fit that was read. The sentences say of those that are missing why, behind `without`.
+    pub(crate) fn take_all(
+        &mut self,
+        wishes: &[PictureWish],
+        read: Vec<Result<Vec<u8>, String>>,
+        without: &str,
+    ) -> (Vec<Picture>, Vec<String>) {
+        let (mut taken, mut notes) = (Vec::new(), Vec::new());
+        for (wish, bytes) in wishes.iter().zip(read) {
+            match bytes.and_then(|bytes| self.take(wish, bytes)) {
+                Ok(picture) => taken.push(picture),
+                Err(reason) => notes.push(format!("{without}: {reason}")),
+            }
+        }
+        (taken, notes)
+    }
+
     /// Returns the bytes of a picture, if this run has them.
     pub(crate) fn bytes(&self, picture: &Picture) -> Option<&[u8]> {
         self.held.get(&picture.sha256).map(Vec::as_slice)

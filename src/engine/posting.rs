@@ -190,7 +190,7 @@ impl Core {
             (Some((edition, post)), Some(item), Again::Fresh)
                 if edition >= item.settings.edition
                     && unchanged(item, post)
-                    && Picture::of(post) == prepared.picture =>
+                    && Picture::all_of(post) == prepared.pictures =>
             {
                 Ok((post.clone(), edition))
             }

@@ -36,7 +36,7 @@ impl Core {
         false
     }
 
-    /// A frozen post is sent as it is: of what it needs only the picture's bytes may be missing here.
+    /// A frozen post is sent as it is: of what it needs only the pictures' bytes may be missing here.
     fn wanted(&self, channel: &ChannelConfig, id: &DeliveryId, again: Again) -> Wants {
         let record = self.outbox.row(id).and_then(Row::publish);
         let item = self
@@ -46,10 +46,15 @@ impl Core {
         match (again, item) {
             (Again::Fresh, Some(item)) => wants(item, channel),
             (Again::Fresh | Again::Frozen, _) => Wants {
-                picture: record.and_then(named_picture).map(|picture| PictureWish {
-                    url: picture.source,
-                    sha256: Some(picture.sha256),
-                }),
+                pictures: record
+                    .map(named_pictures)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|picture| PictureWish {
+                        url: picture.source,
+                        sha256: Some(picture.sha256),
+                    })
+                    .collect(),
                 mentions: Vec::new(),
             },
         }
@@ -88,7 +93,11 @@ impl Core {
             return self.deferred(now, id, None, wait, reason, Counts::Attempt);
         }
         if let Some(desk) = self.desks.get_mut(&id.channel) {
-            desk.prepared.entry(id.clone()).or_default().picture = None;
+            desk.prepared
+                .entry(id.clone())
+                .or_default()
+                .pictures
+                .clear();
         }
         let reason = format!("its picture was not taken, so it goes without: {reason}");
         let at_once = Some(Wait::Until(now));
@@ -96,6 +105,7 @@ impl Core {
     }
 }
 
-fn named_picture(record: &Record) -> Option<Picture> {
-    Picture::of(&record.claim.as_ref()?.post)
+fn named_pictures(record: &Record) -> Vec<Picture> {
+    let claim = record.claim.as_ref();
+    claim.map_or_else(Vec::new, |claim| Picture::all_of(&claim.post))
 }

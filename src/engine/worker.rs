@@ -154,12 +154,14 @@ fn serve(
             },
             Action::Prepare(delivery, wants) => {
                 let prepared = guarded(|| {
-                    let wish = wants.picture.as_ref();
-                    let picture = wish.map(|wish| album.picture(&wish.url));
-                    service.prepare(&wants, picture)
+                    let wishes = wants.pictures.iter();
+                    let pictures = wishes.map(|wish| album.picture(&wish.url)).collect();
+                    service.prepare(&wants, pictures)
                 });
                 let prepared = prepared.unwrap_or_else(|| Prepared {
-                    notes: vec![format!("its picture and mentions are left out: {PANICKED}")],
+                    notes: vec![format!(
+                        "its pictures and mentions are left out: {PANICKED}"
+                    )],
                     ..Prepared::default()
                 });
                 Event::Prepared(delivery, prepared)

@@ -39,6 +39,8 @@ pub struct Item {
     pub tags: Vec<String>,
     /// BCP 47 language tag.
     pub language: Option<String>,
+    /// The series that it is a part of.
+    pub series: Option<String>,
     /// Absolute URL of the picture that stands for the article.
     pub image: Option<String>,
     /// The article's text, where a source has it.
@@ -156,9 +158,20 @@ pub enum ItemChannelSettings {
         image: Option<String>,
         /// The text that stands for the picture.
         alt: Option<String>,
+        /// The pictures that the post itself shows, in their order.
+        images: Vec<ItemImage>,
         /// The series that the article is a part of, where the service has them.
         series: Option<String>,
     },
+}
+
+/// A picture that a post is to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemImage {
+    /// Its address, absolute or relative to the article's own.
+    pub url: String,
+    /// The text that stands for it.
+    pub alt: String,
 }
 
 /// Why a URL gives no item id.

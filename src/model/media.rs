@@ -1,4 +1,4 @@
-//! What a post needs beside its text, and what was found of it before the claim: a picture, the accounts it mentions.
+//! What a post needs beside its text, and what was found of it before the claim: pictures, the accounts it mentions.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ const MEDIA: &str = "media";
 /// What has to be found before a post can be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
-    /// The picture.
-    pub picture: Option<PictureWish>,
+    /// The pictures, in the order in which they are shown.
+    pub pictures: Vec<PictureWish>,
     /// Names of accounts, without `@`, in the order of the text.
     pub mentions: Vec<String>,
 }
@@ -20,7 +20,7 @@ pub struct Wants {
 impl Wants {
     /// Whether there is nothing to find.
     pub fn is_empty(&self) -> bool {
-        self.picture.is_none() && self.mentions.is_empty()
+        self.pictures.is_empty() && self.mentions.is_empty()
     }
 }
 
@@ -43,20 +43,23 @@ pub struct PlannedPicture {
 }
 
 impl PlannedPicture {
-    /// Returns the picture that a frozen post names.
-    pub fn of(post: &Post) -> Option<Self> {
-        Some(Self {
-            url: Picture::of(post)?.source,
-            alt: Picture::alt_of(post).map(str::to_owned),
-        })
+    /// Returns the pictures that a frozen post names.
+    pub fn all_of(post: &Post) -> Vec<Self> {
+        let named = Picture::with_alts(post).into_iter();
+        named
+            .map(|(picture, alt)| Self {
+                url: picture.source,
+                alt: Some(alt).filter(|alt| !alt.is_empty()),
+            })
+            .collect()
     }
 }
 
 /// What was found. What is missing is left out of the post.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
-    /// The picture as it will be uploaded.
-    pub picture: Option<Picture>,
+    /// The pictures as they will be uploaded, in the order of the wishes.
+    pub pictures: Vec<Picture>,
     /// The ids (Bluesky: DIDs) of the accounts that exist, by name.
     pub mentions: BTreeMap<String, String>,
     /// What is missing and why, in plain sentences.
@@ -81,27 +84,34 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Returns the picture that a frozen post names.
-    pub fn of(post: &Post) -> Option<Self> {
-        let media = post.fields().get(MEDIA)?.get(0)?;
+    /// Returns the pictures that a frozen post names.
+    pub fn all_of(post: &Post) -> Vec<Self> {
+        let named = Self::with_alts(post).into_iter();
+        named.map(|(picture, _alt)| picture).collect()
+    }
+
+    /// Returns the pictures that a frozen post names, each with the text that stands for it (empty where it has none).
+    pub fn with_alts(post: &Post) -> Vec<(Self, String)> {
+        let media = post.fields().get(MEDIA).and_then(Value::as_array);
+        media.into_iter().flatten().filter_map(Self::read).collect()
+    }
+
+    fn read(media: &Value) -> Option<(Self, String)> {
         let text = |field: &str| media.get(field)?.as_str().map(str::to_owned);
         let number = |field: &str| media.get(field)?.as_u64();
-        Some(Self {
+        let picture = Self {
             source: text("source")?,
             sha256: text("sha256")?,
             mime_type: text("type")?,
             size: number("size")?,
             width: u32::try_from(number("width")?).ok()?,
             height: u32::try_from(number("height")?).ok()?,
-        })
+        };
+        Some((picture, text("alt").unwrap_or_default()))
     }
 
-    /// Returns the text that stands for the picture, where a frozen post has one.
-    pub fn alt_of(post: &Post) -> Option<&str> {
-        post.fields().get(MEDIA)?.get(0)?.get("alt")?.as_str()
-    }
-
-    /// Names the picture in a post's fields, with the text that stands for it where the service shows one.
+    /// Names the picture in a post's fields behind those that stand there, with the text that stands for it where the
+    /// service shows one.
     pub fn insert_into(&self, fields: &mut Map<String, Value>, alt: Option<&str>) {
         let mut media = json!({
             "source": self.source,
@@ -114,7 +124,12 @@ impl Picture {
         if let (Some(alt), Some(media)) = (alt, media.as_object_mut()) {
             media.insert("alt".to_owned(), Value::from(alt));
         }
-        fields.insert(MEDIA.to_owned(), Value::Array(vec![media]));
+        let all = fields
+            .entry(MEDIA)
+            .or_insert_with(|| Value::Array(Vec::new()));
+        if let Some(all) = all.as_array_mut() {
+            all.push(media);
+        }
     }
 
     /// Returns the content identifier that AT Protocol servers give to exactly these bytes (`CIDv1`, raw, SHA-256).
@@ -184,11 +199,19 @@ mod tests {
     #[test]
     fn a_picture_is_read_back_as_it_was_named() {
         let named = picture(b"x");
+        let other = picture(b"y");
         let mut fields = Map::new();
         named.insert_into(&mut fields, Some("a cat"));
+        other.insert_into(&mut fields, None);
         let post = Post::new(fields);
-        assert_eq!(Picture::of(&post), Some(named));
-        assert_eq!(Picture::alt_of(&post), Some("a cat"));
-        assert_eq!(Picture::of(&Post::new(Map::new())), None);
+        assert_eq!(
+            Picture::with_alts(&post),
+            [
+                (named.clone(), "a cat".to_owned()),
+                (other.clone(), String::new())
+            ]
+        );
+        assert_eq!(Picture::all_of(&post), [named, other]);
+        assert_eq!(Picture::all_of(&Post::new(Map::new())), []);
     }
 }

@@ -10,7 +10,7 @@ use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 use crate::render::measure::measure;
-use crate::render::{Stamp, compose, picture};
+use crate::render::{Stamp, compose, pictures};
 
 use super::decide::Step;
 use super::later::{stand, step};
@@ -35,8 +35,8 @@ pub struct Outlook {
     pub limit: Option<usize>,
     /// Everything that would be or was sent.
     pub post: Option<Post>,
-    /// The picture that it shows, or would show if it can be had.
-    pub picture: Option<PlannedPicture>,
+    /// The pictures that it shows, or would show if they can be had.
+    pub pictures: Vec<PlannedPicture>,
     /// How many claims were made.
     pub attempt: u32,
     /// The receipt.
@@ -225,7 +225,7 @@ pub fn outlook(
                     outlook.length = Some(rendered.length);
                     outlook.limit = rendered.limit;
                     outlook.post = Some(rendered.post);
-                    outlook.picture = picture(item, channel);
+                    outlook.pictures = pictures(item, channel);
                     outlook.notes = rendered.notes;
                 }
                 Err(error) if record.is_none() => {
@@ -304,7 +304,7 @@ pub(super) fn blank(id: &DeliveryId, operation: Operation, record: Option<&Recor
         length: None,
         limit: None,
         post: None,
-        picture: None,
+        pictures: Vec::new(),
         attempt: record.map_or(0, |record| record.attempt),
         remote: record.and_then(|record| record.remote.clone()),
         evidence: record.and_then(|record| record.evidence),
@@ -379,5 +379,5 @@ fn show_post(outlook: &mut Outlook, post: &Post, channel: &ChannelConfig, limits
     outlook.length = Some(measured.length);
     outlook.limit = measured.limit;
     outlook.post = Some(post.clone());
-    outlook.picture = PlannedPicture::of(post);
+    outlook.pictures = PlannedPicture::all_of(post);
 }

@@ -7,7 +7,9 @@ use super::fit::{Limit, fit};
 use super::length::graphemes;
 use super::scan::KnownLink;
 use super::template::{Draft, Text};
-use super::{RenderError, Stamp, Wishes, facets, language_of, notes_without, scan, tid};
+use super::{
+    RenderError, ShownPicture, Stamp, Wishes, facets, language_of, notes_without, scan, tid,
+};
 use crate::config::ChannelConfig;
 use crate::model::item::Item;
 use crate::model::media::{Picture, Prepared};
@@ -29,6 +31,7 @@ pub(super) fn compose(
     labels: &[String],
     stamp: Stamp<'_>,
     prepared: &Prepared,
+    pictures: &[ShownPicture],
 ) -> Result<Rendered, RenderError> {
     let mut notes = notes_without(&[
         ("content warning", wishes.content_warning),
@@ -78,16 +81,21 @@ pub(super) fn compose(
     if !labels.is_empty() {
         record.insert("labels".to_owned(), self_labels(labels));
     }
-    let picture = prepared.picture.as_ref();
-    record.insert("embed".to_owned(), card(item, picture));
+    // With none of its pictures at hand, the post has the card that any other has.
+    let embed = match pictures {
+        [(_, Some(_)), ..] => images(pictures),
+        [(picture, None), ..] => card(item, Some(picture)),
+        [] => card(item, None),
+    };
+    record.insert("embed".to_owned(), embed);
     let mut fields = Map::new();
     fields.insert("text".to_owned(), Value::from(fitted.text.as_str()));
     if let Some(language) = language {
         fields.insert("language".to_owned(), Value::from(language));
     }
     fields.insert("rkey".to_owned(), Value::from(rkey));
-    if let Some(picture) = picture {
-        picture.insert_into(&mut fields, None);
+    for (picture, alt) in pictures {
+        picture.insert_into(&mut fields, alt.as_deref());
     }
     fields.insert("record".to_owned(), Value::Object(record));
     Ok(Rendered {
@@ -106,7 +114,7 @@ pub(super) fn mentions(item: &Item, channel: &ChannelConfig) -> Vec<String> {
         entropy: 0,
     };
     let wishes = Wishes::of(item, channel);
-    let draft = compose(item, channel, &wishes, &[], now, &Prepared::default());
+    let draft = compose(item, channel, &wishes, &[], now, &Prepared::default(), &[]);
     // What can't be written needs nothing.
     let text = draft.map(|rendered| rendered.text).unwrap_or_default();
     let links = scan::links(&text, None);
@@ -170,13 +178,31 @@ fn card(item: &Item, picture: Option<&Picture>) -> Value {
         "description": description,
     });
     if let (Some(picture), Some(external)) = (picture, external.as_object_mut()) {
-        let thumb = json!({
-            "$type": "blob",
-            "ref": {"$link": picture.cid()},
-            "mimeType": picture.mime_type,
-            "size": picture.size,
-        });
-        external.insert("thumb".to_owned(), thumb);
+        external.insert("thumb".to_owned(), blob(picture));
     }
     json!({"$type": "app.bsky.embed.external", "external": external})
+}
+
+/// Pictures in place of the card: the link is in the text.
+fn images(pictures: &[ShownPicture]) -> Value {
+    let images: Vec<Value> = pictures
+        .iter()
+        .map(|(picture, alt)| {
+            json!({
+                "alt": alt.as_deref().unwrap_or_default(),
+                "image": blob(picture),
+                "aspectRatio": {"width": picture.width, "height": picture.height},
+            })
+        })
+        .collect();
+    json!({"$type": "app.bsky.embed.images", "images": images})
+}
+
+fn blob(picture: &Picture) -> Value {
+    json!({
+        "$type": "blob",
+        "ref": {"$link": picture.cid()},
+        "mimeType": picture.mime_type,
+        "size": picture.size,
+    })
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::fit::shorten;
 use super::template::tag_words;
-use super::{RenderError, Wishes, image_url, links, liquid, notes_without};
+use super::{RenderError, Wishes, first_image, image_url, links, liquid, notes_without};
 use crate::model::item::{Body, Item};
 use crate::model::post::{Post, Rendered};
 
@@ -28,6 +28,7 @@ pub(super) fn compose(
         ("content warning", wishes.content_warning),
         ("language", wishes.language),
         ("alt", wishes.alt),
+        ("list of images", first_image(wishes)),
     ]);
     let title = title(&item.title, &mut notes)?;
     let tags = tags(&item.tags, &mut notes);
@@ -48,7 +49,9 @@ pub(super) fn compose(
     if let Some(image) = image_url(item, wishes) {
         fields.insert("main_image".to_owned(), Value::from(image));
     }
-    if let Some(series) = wishes.series.map(str::trim).filter(|name| !name.is_empty()) {
+    // An empty one for this channel keeps the article's own away.
+    let series = wishes.series.or(item.series.as_deref()).map(str::trim);
+    if let Some(series) = series.filter(|name| !name.is_empty()) {
         fields.insert("series".to_owned(), Value::from(series));
     }
     if let Some(id) = organization_id {

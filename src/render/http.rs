@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::fit::{Limit, fit};
 use super::template::{Draft, Text};
-use super::{RenderError, Wishes, language_of, length, notes_without};
+use super::{RenderError, Wishes, first_image, language_of, length, notes_without};
 use crate::config::ChannelConfig;
 use crate::config::http::{Count, Declaration};
 use crate::model::item::{Body, Item};
@@ -26,6 +26,7 @@ pub(super) fn compose(
         ("content warning", wishes.content_warning),
         ("image", wishes.image),
         ("alt", wishes.alt),
+        ("list of images", first_image(wishes)),
         ("series", wishes.series),
     ]);
     let language = language_of(item, channel, wishes, &mut notes);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::length::graphemes;
-use super::{RenderError, Wishes, notes_without};
+use super::{RenderError, Wishes, first_image, notes_without};
 use crate::model::address::is_under_key;
 use crate::model::item::Item;
 use crate::model::post::{Post, Rendered};
@@ -38,6 +38,7 @@ pub(super) fn compose(
             ("language", wishes.language),
             ("image", wishes.image),
             ("alt", wishes.alt),
+            ("list of images", first_image(wishes)),
             ("series", wishes.series),
         ]),
     })

@@ -4,10 +4,9 @@ use serde_json::{Map, Value};
 
 use super::fit::{Limit, fit};
 use super::template::{Draft, Text};
-use super::{RenderError, Wishes, alt, language_of, length, notes_without};
+use super::{RenderError, ShownPicture, Wishes, alt, language_of, length, notes_without};
 use crate::config::{ChannelConfig, Visibility};
 use crate::model::item::Item;
-use crate::model::media::Picture;
 use crate::model::outcome::ServerLimits;
 use crate::model::post::{Post, Rendered};
 
@@ -20,7 +19,7 @@ pub(super) struct Options<'a> {
     pub(super) visibility: Visibility,
     pub(super) content_warning: Option<&'a str>,
     pub(super) limits: ServerLimits,
-    pub(super) picture: Option<&'a Picture>,
+    pub(super) pictures: &'a [ShownPicture],
 }
 
 pub(super) fn compose(
@@ -65,8 +64,8 @@ pub(super) fn compose(
     if let Some(warning) = warning {
         fields.insert("content_warning".to_owned(), Value::from(warning));
     }
-    if let Some(picture) = options.picture {
-        picture.insert_into(&mut fields, alt(wishes));
+    for (picture, alt) in options.pictures {
+        picture.insert_into(&mut fields, alt.as_deref());
     }
     if wishes.image.is_some() && alt(wishes).is_none() {
         notes.push(

@@ -22,7 +22,7 @@ use url::Url;
 
 use crate::config::{ChannelConfig, ServiceConfig};
 use crate::model::channel::Kind;
-use crate::model::item::{Item, ItemChannelSettings};
+use crate::model::item::{Item, ItemChannelSettings, ItemImage};
 use crate::model::media::{Picture, PictureWish, PlannedPicture, Prepared, Wants};
 use crate::model::outcome::ServerLimits;
 use crate::model::post::{Post, Rendered};
@@ -108,8 +108,14 @@ pub fn wants(item: &Item, channel: &ChannelConfig) -> Wants {
         | ServiceConfig::Devto { .. }
         | ServiceConfig::Http(_) => Vec::new(),
     };
-    let picture = picture_url(item, channel).map(|url| PictureWish { url, sha256: None });
-    Wants { picture, mentions }
+    let pictures = wished_pictures(item, channel)
+        .into_iter()
+        .map(|wished| PictureWish {
+            url: wished.url,
+            sha256: None,
+        })
+        .collect();
+    Wants { pictures, mentions }
 }
 
 /// Returns the kinds of channels that `post` may have been written for.
@@ -130,18 +136,15 @@ pub fn kinds_of(post: &Post) -> Vec<Kind> {
     }
 }
 
-/// Returns the picture that the post of `item` for `channel` is going to show, if it can be had.
-pub fn picture(item: &Item, channel: &ChannelConfig) -> Option<PlannedPicture> {
-    let url = picture_url(item, channel)?;
-    let shown = match &channel.service {
-        // The picture of a card has no text of its own.
-        ServiceConfig::Bluesky { .. } => None,
-        ServiceConfig::Mastodon { .. }
-        | ServiceConfig::IndexNow { .. }
-        | ServiceConfig::Devto { .. }
-        | ServiceConfig::Http(_) => alt(&Wishes::of(item, channel)).map(str::to_owned),
-    };
-    Some(PlannedPicture { url, alt: shown })
+/// Returns the pictures that the post of `item` for `channel` is going to show, as far as they can be had.
+pub fn pictures(item: &Item, channel: &ChannelConfig) -> Vec<PlannedPicture> {
+    let wished = wished_pictures(item, channel).into_iter();
+    wished
+        .map(|wished| PlannedPicture {
+            url: wished.url,
+            alt: wished.alt,
+        })
+        .collect()
 }
 
 /// Writes the post of `item` for `channel` with what an earlier post has beside its text, or with nothing.
@@ -156,15 +159,13 @@ pub fn compose(
     let prepared = match stamp {
         Stamp::Fresh { .. } => Prepared::default(),
         Stamp::Of(post) => Prepared {
-            // Another picture makes another post.
-            picture: Picture::of(post)
-                .filter(|picture| Some(&picture.source) == picture_url(item, channel).as_ref()),
+            pictures: Picture::all_of(post),
             mentions: facets::mentioned(post),
             notes: Vec::new(),
         },
     };
     let limits = ServerLimits {
-        needs_picture: limits.needs_picture && picture_url(item, channel).is_none(),
+        needs_picture: limits.needs_picture && wished_pictures(item, channel).is_empty(),
         ..limits
     };
     compose_with(item, channel, limits, stamp, &prepared)
@@ -179,16 +180,17 @@ pub fn compose_with(
     prepared: &Prepared,
 ) -> Result<Rendered, RenderError> {
     check_url(&item.canonical_url)?;
-    if limits.needs_picture && prepared.picture.is_none() {
+    let wishes = Wishes::of(item, channel);
+    let pictures = shown(wished_pictures(item, channel), prepared);
+    if limits.needs_picture && pictures.is_empty() {
         return Err(RenderError::NoPicture);
     }
-    let wishes = Wishes::of(item, channel);
     match &channel.service {
         ServiceConfig::IndexNow { key_location, .. } => {
             indexnow::compose(item, &wishes, key_location.as_ref())
         }
         ServiceConfig::Bluesky { labels, .. } => {
-            bluesky::compose(item, channel, &wishes, labels, stamp, prepared)
+            bluesky::compose(item, channel, &wishes, labels, stamp, prepared, &pictures)
         }
         ServiceConfig::Mastodon {
             visibility,
@@ -199,7 +201,7 @@ pub fn compose_with(
                 visibility: *visibility,
                 content_warning: wishes.content_warning.or(content_warning.as_deref()),
                 limits,
-                picture: prepared.picture.as_ref(),
+                pictures: &pictures,
             };
             mastodon::compose(item, channel, &wishes, options)
         }
@@ -220,6 +222,7 @@ struct Wishes<'a> {
     language: Option<&'a str>,
     image: Option<&'a str>,
     alt: Option<&'a str>,
+    images: &'a [ItemImage],
     series: Option<&'a str>,
 }
 
@@ -232,6 +235,7 @@ impl<'a> Wishes<'a> {
                 language,
                 image,
                 alt,
+                images,
                 series,
             }) => Self {
                 text: text.as_deref(),
@@ -239,6 +243,7 @@ impl<'a> Wishes<'a> {
                 language: language.as_deref(),
                 image: image.as_deref(),
                 alt: alt.as_deref(),
+                images,
                 series: series.as_deref(),
             },
             // Whether there is a delivery at all is the plan's business.
@@ -247,20 +252,64 @@ impl<'a> Wishes<'a> {
     }
 }
 
-/// Returns the address of the picture that the channel is to get as bytes.
-fn picture_url(item: &Item, channel: &ChannelConfig) -> Option<String> {
+/// A picture that the channel is to get as bytes.
+struct WishedPicture {
+    url: String,
+    /// The text that stands for it; none on a card, which shows none.
+    alt: Option<String>,
+}
+
+/// A picture that was found, with the text that stands for it.
+type ShownPicture = (Picture, Option<String>);
+
+/// Returns the pictures that the channel is to get as bytes, in their order.
+fn wished_pictures(item: &Item, channel: &ChannelConfig) -> Vec<WishedPicture> {
     let wishes = Wishes::of(item, channel);
+    let one = |alt: Option<&str>| {
+        let url = image_url(item, &wishes).into_iter();
+        let alt = alt.map(str::to_owned);
+        url.map(|url| WishedPicture {
+            url,
+            alt: alt.clone(),
+        })
+        .collect()
+    };
     match &channel.service {
-        ServiceConfig::Bluesky { .. } => image_url(item, &wishes),
+        ServiceConfig::Bluesky { .. } | ServiceConfig::Mastodon { .. }
+            if !wishes.images.is_empty() =>
+        {
+            let images = wishes.images.iter();
+            images
+                .filter_map(|image| {
+                    Some(WishedPicture {
+                        url: absolute(item, &image.url)?,
+                        alt: Some(image.alt.clone()),
+                    })
+                })
+                .collect()
+        }
+        ServiceConfig::Bluesky { .. } => one(None),
         // Mastodon makes a card of the page by itself, its picture included; more is wished for by name.
         ServiceConfig::Mastodon { .. } if wishes.image.is_some() && alt(&wishes).is_some() => {
-            image_url(item, &wishes)
+            one(alt(&wishes))
         }
         ServiceConfig::Mastodon { .. }
         | ServiceConfig::IndexNow { .. }
         | ServiceConfig::Devto { .. }
-        | ServiceConfig::Http(_) => None,
+        | ServiceConfig::Http(_) => Vec::new(),
     }
+}
+
+/// Returns those of the wished pictures that were found: another picture makes another post.
+fn shown(wished: Vec<WishedPicture>, prepared: &Prepared) -> Vec<ShownPicture> {
+    wished
+        .into_iter()
+        .filter_map(|wished| {
+            let found = prepared.pictures.iter();
+            let picture = found.clone().find(|picture| picture.source == wished.url)?;
+            Some((picture.clone(), wished.alt))
+        })
+        .collect()
 }
 
 /// Returns the address of the article's picture: the one wished for on this channel, else the one of its page.
@@ -268,8 +317,17 @@ fn image_url(item: &Item, wishes: &Wishes<'_>) -> Option<String> {
     let Some(own) = wishes.image.map(str::trim).filter(|url| !url.is_empty()) else {
         return item.image.clone();
     };
-    let url = Url::parse(&item.canonical_url).ok()?.join(own).ok()?;
+    absolute(item, own)
+}
+
+fn absolute(item: &Item, link: &str) -> Option<String> {
+    let url = Url::parse(&item.canonical_url).ok()?.join(link).ok()?;
     matches!(url.scheme(), "http" | "https").then(|| url.into())
+}
+
+/// Returns the first of several pictures, for services that show none in a post.
+fn first_image<'a>(wishes: &Wishes<'a>) -> Option<&'a str> {
+    wishes.images.first().map(|image| image.url.as_str())
 }
 
 fn alt<'a>(wishes: &Wishes<'a>) -> Option<&'a str> {

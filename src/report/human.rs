@@ -134,7 +134,7 @@ pub fn plan(
                 put!(text, "    | {line}\n");
             }
         }
-        if let Some(picture) = delivery.picture.as_ref().filter(|_| to_send) {
+        for picture in delivery.pictures.iter().filter(|_| to_send) {
             put!(text, "  picture: {}\n", picture.url);
             if let Some(alt) = &picture.alt {
                 put!(text, "    alt: {alt}\n");

@@ -9,6 +9,7 @@ use crate::engine::driver::Taken;
 use crate::engine::ending::{Ending, Summary};
 use crate::ledger::row::encode_whole;
 use crate::model::delivery::{Operation, State};
+use crate::model::media::PlannedPicture;
 use crate::plan::outlook::Outlook;
 
 /// What `plan` and `status` print.
@@ -104,14 +105,23 @@ pub(super) struct DeliveryReport {
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     post: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    picture: Option<PictureReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pictures: Vec<PictureReport>,
 }
 
 #[derive(Debug, Serialize)]
 struct PictureReport {
     url: String,
     alt: Option<String>,
+}
+
+impl PictureReport {
+    fn of(picture: &PlannedPicture) -> Self {
+        Self {
+            url: picture.url.clone(),
+            alt: picture.alt.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -228,12 +238,9 @@ pub(super) fn deliveries(outlooks: &[Outlook], posts: Posts) -> Vec<DeliveryRepo
                     .map(|post| Value::Object(post.fields().clone())),
                 Posts::LeftOut => None,
             },
-            picture: match posts {
-                Posts::Shown => outlook.picture.as_ref().map(|picture| PictureReport {
-                    url: picture.url.clone(),
-                    alt: picture.alt.clone(),
-                }),
-                Posts::LeftOut => None,
+            pictures: match posts {
+                Posts::Shown => outlook.pictures.iter().map(PictureReport::of).collect(),
+                Posts::LeftOut => Vec::new(),
             },
         })
         .collect()

@@ -8,6 +8,7 @@
 //! | description | manifest, front matter, page, feed |
 //! | tags, authors | manifest, front matter, feed, page |
 //! | language | manifest, front matter, page, feed |
+//! | series | front matter |
 //! | picture | manifest, page, front matter, feed |
 //! | body | manifest, Markdown file, feed |
 
@@ -151,6 +152,10 @@ impl<'a> Facts<'a> {
             authors: self.authors(),
             tags: self.tags(),
             language: self.language().map(showable),
+            series: self
+                .parsed
+                .and_then(|parsed| parsed.series.clone())
+                .map(showable),
             image: self.image().and_then(|image| absolute(&image, &base)),
             body: self.body(),
             source_file: self.file.map(|file| file.path.clone()),

@@ -53,6 +53,7 @@ pub(super) struct Parsed {
     /// Absolute.
     pub(super) aliases: Vec<String>,
     pub(super) language: Option<String>,
+    pub(super) series: Option<String>,
     /// May be relative to the article.
     pub(super) image: Option<String>,
     pub(super) is_draft: bool,
@@ -269,6 +270,11 @@ fn read_parsed(
             .filter_map(|alias| below_site(alias, &context.site.url))
             .collect(),
         language: plain_field(fields, &["lang", "language"]),
+        // Hugo has a list of them, of which a service takes one.
+        series: list_field(fields, &["series"], Separator::None)
+            .into_iter()
+            .map(|name| collapse(&name))
+            .find(|name| !name.is_empty()),
         image: image(fields),
         is_draft: flag(fields, "draft") == Some(true) || flag(fields, "published") == Some(false),
         canonical: text_field(fields, &["canonical_url", "canonicalURL", "canonical"])

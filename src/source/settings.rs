@@ -6,19 +6,23 @@ use chrono_tz::Tz;
 use serde_json::{Map, Value};
 
 use crate::model::ids::ChannelName;
-use crate::model::item::{ItemChannelSettings, ItemSettings};
+use crate::model::item::{ItemChannelSettings, ItemImage, ItemSettings};
 
 use super::dates;
 
 /// What a channel takes for one item.
-const CHANNEL_FIELDS: [&str; 6] = [
+const CHANNEL_FIELDS: [&str; 7] = [
     "text",
     "content_warning",
     "language",
     "image",
     "alt",
+    "images",
     "series",
 ];
+
+/// Most pictures of one post: what Bluesky and Mastodon take.
+const IMAGES_MAX: usize = 4;
 
 /// What the author says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,13 +103,14 @@ fn read_channel(name: &str, value: &Value) -> Result<ItemChannelSettings, Settin
             language: None,
             image: None,
             alt: None,
+            images: Vec::new(),
             series: None,
         }),
         Value::Object(fields) => read_channel_fields(name, fields),
         Value::Bool(true) | Value::Null | Value::Number(_) | Value::Array(_) => Err(error(
             &[name],
             &format!(
-                "`{name}` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, `alt`, and `series`"
+                "`{name}` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, `alt`, `images`, and `series`"
             ),
         )),
     }
@@ -116,19 +121,30 @@ fn read_channel_fields(
     fields: &Map<String, Value>,
 ) -> Result<ItemChannelSettings, SettingsError> {
     let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+    let mut images = Vec::new();
     for (key, value) in fields {
         if !CHANNEL_FIELDS.contains(&key.as_str()) {
             return Err(error(
                 &[name, key],
                 &format!(
-                    "`{key}` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, `alt`, and `series`"
+                    "`{key}` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, `alt`, `images`, and `series`"
                 ),
             ));
+        }
+        if key == "images" {
+            images = read_images(value).map_err(|message| error(&[name, key], &message))?;
+            continue;
         }
         let text = value
             .as_str()
             .ok_or_else(|| error(&[name, key], &format!("`{key}` is no text: {value}")))?;
         texts.insert(key, text.to_owned());
+    }
+    if !images.is_empty() && texts.contains_key("image") {
+        return Err(error(
+            &[name, "images"],
+            "`image` and `images` are both there: each picture of the post stands in `images`",
+        ));
     }
     Ok(ItemChannelSettings::Custom {
         text: texts.remove("text"),
@@ -136,8 +152,51 @@ fn read_channel_fields(
         language: texts.remove("language"),
         image: texts.remove("image"),
         alt: texts.remove("alt"),
+        images,
         series: texts.remove("series"),
     })
+}
+
+fn read_images(value: &Value) -> Result<Vec<ItemImage>, String> {
+    const FORM: &str = "write `images: [{ path: \"/cat.jpg\", alt: \"A cat\" }]`";
+    let list = value
+        .as_array()
+        .filter(|list| !list.is_empty())
+        .ok_or_else(|| format!("`images` is no list of pictures; {FORM}"))?;
+    if list.len() > IMAGES_MAX {
+        return Err(format!(
+            "`images` has {} pictures, and a post shows at most {IMAGES_MAX}",
+            list.len()
+        ));
+    }
+    let read = |image: &Value| {
+        let fields = image
+            .as_object()
+            .ok_or_else(|| format!("a picture is no map; {FORM}"))?;
+        if let Some(key) = fields
+            .keys()
+            .find(|key| !["path", "url", "alt"].contains(&key.as_str()))
+        {
+            return Err(format!(
+                "`{key}` is unknown: a picture has `path` or `url`, and `alt`"
+            ));
+        }
+        let text = |key: &str| {
+            let text = fields.get(key)?.as_str().map(str::trim);
+            text.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let url = match (text("path"), text("url")) {
+            (Some(path), None) => path,
+            (None, Some(url)) => url,
+            (None, None) => return Err(format!("a picture has neither `path` nor `url`; {FORM}")),
+            (Some(_), Some(_)) => return Err("a picture has both `path` and `url`".to_owned()),
+        };
+        let alt = text("alt").ok_or_else(|| {
+            format!("the picture `{url}` has no `alt`, the text that stands for it")
+        })?;
+        Ok(ItemImage { url, alt })
+    };
+    list.iter().map(read).collect()
 }
 
 fn unknown_channel(name: &str, known_channels: &BTreeSet<ChannelName>) -> String {
@@ -189,6 +248,7 @@ mod tests {
             language: None,
             image: None,
             alt: None,
+            images: Vec::new(),
             series: None,
         };
         assert_eq!(
@@ -202,6 +262,74 @@ mod tests {
                     (channel("devto"), ItemChannelSettings::Excluded),
                 ]),
             }))
+        );
+    }
+
+    #[test]
+    fn a_post_may_show_several_pictures() {
+        let images = |images: Value| match check(&json!({ "bluesky": { "images": images } })) {
+            Ok(AuthorSays::Announce(settings)) => match settings.channels.into_values().next() {
+                Some(ItemChannelSettings::Custom { images, .. }) => images
+                    .iter()
+                    .map(|image| format!("{}: {}", image.url, image.alt))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                other => format!("{other:?}"),
+            },
+            other => format!("{other:?}"),
+        };
+        assert_eq!(
+            images(
+                json!([{"path": "/a.png", "alt": "A cat"}, {"url": "https://cdn.example/b.png", "alt": "Two"}])
+            ),
+            "/a.png: A cat, https://cdn.example/b.png: Two"
+        );
+        let one = json!({"path": "/a.png", "alt": "A cat"});
+        let refused =
+            |images: Value| check(&json!({ "bluesky": { "images": images } })).unwrap_err();
+        for (wrong, message) in [
+            (
+                json!("a.png"),
+                "`images` is no list of pictures; write `images: [{ path: \"/cat.jpg\", alt: \"A cat\" }]`",
+            ),
+            (
+                json!([]),
+                "`images` is no list of pictures; write `images: [{ path: \"/cat.jpg\", alt: \"A cat\" }]`",
+            ),
+            (
+                json!(["a.png"]),
+                "a picture is no map; write `images: [{ path: \"/cat.jpg\", alt: \"A cat\" }]`",
+            ),
+            (
+                json!([{"path": "a.png"}]),
+                "the picture `a.png` has no `alt`, the text that stands for it",
+            ),
+            (
+                json!([{"path": "a.png", "alt": " "}]),
+                "the picture `a.png` has no `alt`, the text that stands for it",
+            ),
+            (
+                json!([{"path": "a.png", "url": "b.png", "alt": "x"}]),
+                "a picture has both `path` and `url`",
+            ),
+            (
+                json!([{"alt": "x"}]),
+                "a picture has neither `path` nor `url`; write `images: [{ path: \"/cat.jpg\", alt: \"A cat\" }]`",
+            ),
+            (
+                json!([{"src": "x"}]),
+                "`src` is unknown: a picture has `path` or `url`, and `alt`",
+            ),
+            (
+                json!([one, one, one, one, one]),
+                "`images` has 5 pictures, and a post shows at most 4",
+            ),
+        ] {
+            assert_eq!(refused(wrong), format!("bluesky.images: {message}"));
+        }
+        assert_eq!(
+            check(&json!({"bluesky": {"image": "/a.png", "images": [one]}})).unwrap_err(),
+            "bluesky.images: `image` and `images` are both there: each picture of the post stands in `images`"
         );
     }
 
@@ -226,7 +354,7 @@ mod tests {
         );
         assert_eq!(
             check(json!({"mastodon": 7})),
-            "mastodon: `mastodon` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, `alt`, and `series`"
+            "mastodon: `mastodon` is neither a text, nor `false`, nor a map of `text`, `content_warning`, `language`, `image`, `alt`, `images`, and `series`"
         );
         assert_eq!(
             check(json!({"mastodon": true})),
@@ -234,7 +362,7 @@ mod tests {
         );
         assert_eq!(
             check(json!({"mastodon": {"txt": "x"}})),
-            "mastodon.txt: `txt` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, `alt`, and `series`"
+            "mastodon.txt: `txt` is unknown: a channel takes `text`, `content_warning`, `language`, `image`, `alt`, `images`, and `series`"
         );
         assert_eq!(
             check(json!({"mastodon": {"text": 1}})),

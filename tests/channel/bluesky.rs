@@ -460,10 +460,10 @@ fn picture() -> Picture {
 
 fn wants_picture() -> Wants {
     Wants {
-        picture: Some(PictureWish {
+        pictures: vec![PictureWish {
             url: "https://blog.example/dot.png".to_owned(),
             sha256: None,
-        }),
+        }],
         mentions: Vec::new(),
     }
 }
@@ -483,6 +483,46 @@ fn uploaded(cid: &str) -> Act {
 }
 
 #[test]
+fn each_picture_is_uploaded_before_the_record_that_names_them() {
+    let server = Server::start([
+        login(),
+        uploaded(&png_cid()),
+        uploaded(&png_cid()),
+        json_answer(200, &written(true)),
+    ]);
+    let mut channel = open_channel(&server);
+    let mut wants = wants_picture();
+    wants.pictures.push(wants.pictures[0].clone());
+    wants.pictures.push(wants.pictures[0].clone());
+    let gone = Err("it is gone".to_owned());
+    let found = channel.prepare(&wants, vec![Ok(PNG.to_vec()), gone, Ok(PNG.to_vec())]);
+    assert_eq!(found.pictures, [picture(), picture()]);
+    assert_eq!(
+        found.notes,
+        ["the post is without one of its pictures: it is gone"]
+    );
+    let mut post = post();
+    for alt in ["A dot", "The same dot"] {
+        picture().insert_into(post.as_object_mut().unwrap(), Some(alt));
+    }
+    let told = tell(&channel.publish(&[pushed(claim(DID, &post))]));
+    assert_eq!(told, format!("accepted by response: {}", receipt()));
+    let asked: Vec<_> = server
+        .requests()
+        .iter()
+        .map(|request| request.lines().next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(
+        asked[1..],
+        [
+            "POST /xrpc/com.atproto.repo.uploadBlob HTTP/1.1",
+            "POST /xrpc/com.atproto.repo.uploadBlob HTTP/1.1",
+            "POST /xrpc/com.atproto.repo.putRecord HTTP/1.1"
+        ]
+    );
+}
+
+#[test]
 fn a_picture_is_uploaded_before_the_record_that_names_it() {
     let server = Server::start([
         login(),
@@ -490,8 +530,8 @@ fn a_picture_is_uploaded_before_the_record_that_names_it() {
         json_answer(200, &written(true)),
     ]);
     let mut channel = open_channel(&server);
-    let found = channel.prepare(&wants_picture(), Some(Ok(PNG.to_vec())));
-    assert_eq!(found.picture, Some(picture()));
+    let found = channel.prepare(&wants_picture(), vec![Ok(PNG.to_vec())]);
+    assert_eq!(found.pictures, [picture()]);
     assert_eq!(found.notes, Vec::<String>::new());
     let told = tell(&channel.publish(&[pushed(claim(DID, &post_with_picture()))]));
     assert_eq!(told, format!("accepted by response: {}", receipt()));
@@ -517,7 +557,7 @@ fn trouble_with_the_upload_is_left_to_the_record() {
         let server = Server::start([login()].into_iter().chain(acts));
         let mut channel = open_channel(&server);
         if let Some(bytes) = bytes {
-            drop(channel.prepare(&wants_picture(), Some(Ok(bytes.to_vec()))));
+            drop(channel.prepare(&wants_picture(), vec![Ok(bytes.to_vec())]));
         }
         let told = tell(&channel.publish(&[pushed(claim(DID, &post_with_picture()))]));
         (told, server.requests().len())
@@ -568,12 +608,12 @@ fn mentions_are_looked_up_on_the_accounts_own_server() {
     let mut channel = open_channel(&server);
     let _ready = tell_opening(&channel.open());
     let wants = Wants {
-        picture: None,
+        pictures: Vec::new(),
         mentions: ["name.example", "gone.example", "odd.example"]
             .map(str::to_owned)
             .into(),
     };
-    let found = channel.prepare(&wants, None);
+    let found = channel.prepare(&wants, Vec::new());
     assert_eq!(
         found.mentions,
         [("name.example".to_owned(), "did:plc:abc".to_owned())].into()

@@ -22,7 +22,7 @@ fn keep_alive(count: usize) -> (Url, Arc<Mutex<Vec<TcpStream>>>) {
             let (mut stream, _) = listener.accept().unwrap();
             let mut request = Vec::new();
             let mut chunk = [0; 4096];
-            while !request.ends_with(b"}") {
+            while !request.ends_with(b"\r\n\r\n") {
                 let size = stream.read(&mut chunk).unwrap();
                 request.extend_from_slice(&chunk[..size]);
             }

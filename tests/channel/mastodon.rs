@@ -584,13 +584,13 @@ fn publish_picture(acts: Vec<Act>, bytes: Option<&[u8]>) -> (String, Server) {
     let mut channel = open_channel(&server);
     if let Some(bytes) = bytes {
         let wants = Wants {
-            picture: Some(PictureWish {
+            pictures: vec![PictureWish {
                 url: "https://blog.example/dot.png".to_owned(),
                 sha256: None,
-            }),
+            }],
             mentions: Vec::new(),
         };
-        let found = channel.prepare(&wants, Some(Ok(bytes.to_vec())));
+        let found = channel.prepare(&wants, vec![Ok(bytes.to_vec())]);
         assert_eq!(found.notes, Vec::<String>::new());
     }
     let told = tell(&channel.publish(&[pushed(claim(ACCOUNT, &post_with_picture()))]));
@@ -636,6 +636,43 @@ fn a_picture_is_uploaded_with_the_text_that_stands_for_it() {
         requests[2].ends_with(r#""spoiler_text":"news","media_ids":["22"]}"#),
         "{}",
         requests[2]
+    );
+}
+
+#[test]
+fn several_pictures_are_named_in_their_order() {
+    let made = json_answer(200, &status("7", "2026-11-29T10:00:01Z"));
+    let id = |id: &str| {
+        json_answer(
+            200,
+            &format!(r#"{{"id":"{id}","url":"https://m.example/{id}"}}"#),
+        )
+    };
+    let server = Server::start([whoami(), id("22"), id("23"), made]);
+    let mut channel = open_channel(&server);
+    let wish = PictureWish {
+        url: "https://blog.example/dot.png".to_owned(),
+        sha256: None,
+    };
+    let wants = Wants {
+        pictures: vec![wish.clone(), wish],
+        mentions: Vec::new(),
+    };
+    let found = channel.prepare(&wants, vec![Ok(PNG.to_vec()), Ok(PNG.to_vec())]);
+    let mut post = post();
+    for (picture, alt) in found.pictures.iter().zip(["One", "Two"]) {
+        picture.insert_into(post.as_object_mut().unwrap(), Some(alt));
+    }
+    assert_eq!(
+        tell(&channel.publish(&[pushed(claim(ACCOUNT, &post))])),
+        "accepted by response: 7 https://m.example/@blog/7"
+    );
+    let requests = server.requests();
+    assert!(requests[1].contains("\nOne\n") && requests[2].contains("\nTwo\n"));
+    assert!(
+        requests[3].contains(r#""media_ids":["22","23"]"#),
+        "{}",
+        requests[3]
     );
 }
 

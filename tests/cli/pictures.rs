@@ -105,18 +105,18 @@ fn the_plan_names_the_picture_that_is_going_to_be_shown() {
             .take_while(|line| line.starts_with(' '))
             .map(str::to_owned)
             .collect();
-        (planned["deliveries"][0]["picture"].clone(), told)
+        (planned["deliveries"][0]["pictures"].clone(), told)
     };
     let cover = "https://blog.example/cover.png";
     let line = format!("  picture: {cover}");
     assert_eq!(
         check(Kind::Bluesky, "image: /cover.png"),
-        (json!({ "url": cover, "alt": null }), vec![line.clone()])
+        (json!([{ "url": cover, "alt": null }]), vec![line.clone()])
     );
     assert_eq!(
         check(Kind::Mastodon, "image: /cover.png, alt: A cover"),
         (
-            json!({ "url": cover, "alt": "A cover" }),
+            json!([{ "url": cover, "alt": "A cover" }]),
             vec![line, "    alt: A cover".to_owned()]
         )
     );

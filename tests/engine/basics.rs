@@ -154,6 +154,7 @@ fn one_article_that_can_not_be_sent_does_not_keep_the_others_back() {
         language: None,
         image: None,
         alt: None,
+        images: Vec::new(),
         series: None,
     };
     let settings = &mut world.items[0].settings;

@@ -1,7 +1,7 @@
 //! What single channels ask of an article beside its text.
 
 use sayonce::model::ids::ChannelName;
-use sayonce::model::item::{Item, ItemChannelSettings};
+use sayonce::model::item::{Item, ItemChannelSettings, ItemImage};
 use sayonce::model::media::{Picture, Prepared};
 use sayonce::model::outcome::ServerLimits;
 use sayonce::render::{RenderError, Stamp, compose, compose_with, length, wants};
@@ -34,14 +34,14 @@ fn an_address_outside_the_directory_of_its_key_is_refused_before_the_claim() {
 /// What was found of a picture and of the accounts that exist.
 fn prepared() -> Prepared {
     Prepared {
-        picture: Some(Picture {
+        pictures: vec![Picture {
             source: "https://blog.example/cover.png".to_owned(),
             sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".to_owned(),
             mime_type: "image/png".to_owned(),
             size: 4_711,
             width: 1_200,
             height: 630,
-        }),
+        }],
         mentions: [("name.example".to_owned(), "did:plc:name".to_owned())].into(),
         notes: Vec::new(),
     }
@@ -56,6 +56,7 @@ pub(super) fn with_image(mut item: Item, image: &str, alt: Option<&str>) -> Item
             language: None,
             image: Some(image.to_owned()),
             alt: alt.map(str::to_owned),
+            images: Vec::new(),
             series: None,
         },
     );
@@ -107,7 +108,9 @@ fn pictures_are_wanted_where_a_service_takes_them() {
             item = with_image(item, image, alt);
         }
         wants(&item, &channel(kind, ""))
-            .picture
+            .pictures
+            .into_iter()
+            .next()
             .map(|wish| wish.url)
     };
     let some = |url: &str| Some(url.to_owned());
@@ -233,4 +236,153 @@ fn where_a_picture_is_needed_an_article_without_one_is_refused_before_the_claim(
         compose_with(&with_picture, &channel, limits, fresh(), &found),
         refused
     );
+}
+
+/// An article that wishes for two pictures, and what was found of them.
+fn with_images() -> (Item, Prepared) {
+    let mut item = with_image(item("Hello"), "", None);
+    let settings = item.settings.channels.values_mut().next();
+    let Some(ItemChannelSettings::Custom { image, images, .. }) = settings else {
+        panic!("the channel has settings");
+    };
+    *image = None;
+    *images = [
+        ("/cover.png", "A cat"),
+        ("https://cdn.example/b.png", "Two cats"),
+    ]
+    .map(|(url, alt)| ItemImage {
+        url: url.to_owned(),
+        alt: alt.to_owned(),
+    })
+    .into();
+    let mut found = prepared();
+    let mut other = found.pictures[0].clone();
+    other.source = "https://cdn.example/b.png".to_owned();
+    other.sha256 = "00".repeat(32);
+    found.pictures.push(other);
+    (item, found)
+}
+
+#[test]
+fn a_post_on_bluesky_shows_the_articles_own_pictures_in_place_of_the_card() {
+    let channel = channel("bluesky", "");
+    let (item, found) = with_images();
+    let wished: Vec<_> = wants(&item, &channel)
+        .pictures
+        .into_iter()
+        .map(|wish| wish.url)
+        .collect();
+    assert_eq!(
+        wished,
+        [
+            "https://blog.example/cover.png",
+            "https://cdn.example/b.png"
+        ]
+    );
+    let limits = ServerLimits::default();
+    let first = compose_with(&item, &channel, limits, fresh(), &found).unwrap();
+    insta::assert_snapshot!(
+        serde_json::to_string_pretty(&first.post.fields()["record"]["embed"]).unwrap(),
+        @r#"
+    {
+      "$type": "app.bsky.embed.images",
+      "images": [
+        {
+          "alt": "A cat",
+          "image": {
+            "$type": "blob",
+            "ref": {
+              "$link": "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
+            },
+            "mimeType": "image/png",
+            "size": 4711
+          },
+          "aspectRatio": {
+            "width": 1200,
+            "height": 630
+          }
+        },
+        {
+          "alt": "Two cats",
+          "image": {
+            "$type": "blob",
+            "ref": {
+              "$link": "bafkreiaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+            },
+            "mimeType": "image/png",
+            "size": 4711
+          },
+          "aspectRatio": {
+            "width": 1200,
+            "height": 630
+          }
+        }
+      ]
+    }
+    "#);
+    let again = compose(&item, &channel, limits, Stamp::Of(&first.post)).unwrap();
+    assert_eq!(again.post, first.post);
+    // One that is not to be had is left out; with none at all it is the card.
+    let embed = |found: &Prepared| {
+        let rendered = compose_with(&item, &channel, limits, fresh(), found).unwrap();
+        let embed = &rendered.post.fields()["record"]["embed"];
+        let count = embed["images"].as_array().map_or(0, Vec::len);
+        (embed["$type"].as_str().unwrap().to_owned(), count)
+    };
+    let images = |count| ("app.bsky.embed.images".to_owned(), count);
+    assert_eq!(embed(&found), images(2));
+    let one = Prepared {
+        pictures: found.pictures[1..].to_vec(),
+        ..Prepared::default()
+    };
+    assert_eq!(embed(&one), images(1));
+    assert_eq!(
+        embed(&Prepared::default()),
+        ("app.bsky.embed.external".to_owned(), 0)
+    );
+}
+
+#[test]
+fn a_status_on_mastodon_shows_several_pictures_each_with_its_text() {
+    let (item, found) = with_images();
+    let rendered = compose_with(
+        &item,
+        &channel("mastodon", ""),
+        ServerLimits::default(),
+        fresh(),
+        &found,
+    )
+    .unwrap();
+    let alts: Vec<_> = Picture::with_alts(&rendered.post)
+        .into_iter()
+        .map(|(picture, alt)| (picture.source, alt))
+        .collect();
+    let pair = |source: &str, alt: &str| (source.to_owned(), alt.to_owned());
+    assert_eq!(
+        alts,
+        [
+            pair("https://blog.example/cover.png", "A cat"),
+            pair("https://cdn.example/b.png", "Two cats")
+        ]
+    );
+    assert!(
+        show(&item, &channel("devto", "")).contains("the article's own list of images is not used")
+    );
+}
+
+#[test]
+fn the_series_of_the_article_is_that_on_devto_unless_the_channel_says_another() {
+    let series = |own: Option<&str>| {
+        let mut item = with_image(item("Hello"), "/a.png", None);
+        item.series = Some("Gardening".to_owned());
+        let settings = item.settings.channels.values_mut().next();
+        if let Some(ItemChannelSettings::Custom { series, .. }) = settings {
+            *series = own.map(str::to_owned);
+        }
+        let rendered = render(&item, &channel("devto", "")).unwrap();
+        rendered.post.string("series").map(str::to_owned)
+    };
+    assert_eq!(series(None).as_deref(), Some("Gardening"));
+    assert_eq!(series(Some("Trees")).as_deref(), Some("Trees"));
+    assert_eq!(series(Some("")), None);
 }

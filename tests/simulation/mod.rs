@@ -448,6 +448,7 @@ pub(crate) fn article(site: &Url, number: usize) -> Item {
         body: None,
         source_file: None,
         out_of_scope: None,
+        series: None,
         settings: ItemSettings::default(),
     }
 }

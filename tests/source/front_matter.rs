@@ -143,6 +143,7 @@ fn authors_settings_are_read_from_front_matter_and_manifest() {
             language: None,
             image: None,
             alt: None,
+            images: Vec::new(),
             series: None,
         })
     );
@@ -154,6 +155,7 @@ fn authors_settings_are_read_from_front_matter_and_manifest() {
             language: None,
             image: None,
             alt: None,
+            images: Vec::new(),
             series: None,
         })
     );
@@ -188,6 +190,34 @@ fn authors_settings_are_read_from_front_matter_and_manifest() {
             .edition,
         5
     );
+}
+
+#[test]
+fn a_series_is_one_name_in_whatever_form_the_generator_has_it() {
+    let feed = entry("/hello/", "A", "2026-01-02");
+    let check = |header: &str| {
+        let post = format!("---\ndate: 2026-01-02\n{header}\n---\n");
+        let site = TestSite::new().feed(&feed).post("_posts/hello.md", &post);
+        site.item().series
+    };
+    assert_eq!(
+        check("series: Gardening,  part by part").as_deref(),
+        Some("Gardening, part by part")
+    );
+    assert_eq!(
+        check("series: [Gardening, Trees]").as_deref(),
+        Some("Gardening")
+    );
+    assert_eq!(check("series: 2026").as_deref(), Some("2026"));
+    for header in [
+        "series: \"\"",
+        "series: []",
+        "series:",
+        "series: true",
+        "serie: x",
+    ] {
+        assert_eq!(check(header), None, "{header}");
+    }
 }
 
 #[test]

@@ -212,6 +212,7 @@ fn a_jekyll_site_is_joined_from_feed_pages_and_posts() {
             body: Some(Body::Markdown(body.to_owned())),
             source_file: Some("_posts/2025-01-29-jekyll-4-4-1-released.markdown".to_owned()),
             out_of_scope: None,
+            series: None,
             settings: sayonce::model::item::ItemSettings::default(),
         }
     );

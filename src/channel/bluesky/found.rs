@@ -9,8 +9,8 @@ use super::{Bluesky, Login, bearer, xrpc};
 use crate::channel::http::{Fence, Request};
 use crate::model::media::{Picture, Prepared, Wants};
 
-/// The most that the card's picture may have, by `app.bsky.embed.external`.
-pub(super) const THUMB_BYTES_MAX: usize = 1_000_000;
+/// The most that a picture may have, by `app.bsky.embed.external`, and on older servers by `app.bsky.embed.images`.
+pub(super) const PICTURE_BYTES_MAX: usize = 1_000_000;
 
 /// The most that the picture's upload may take of the time in which the record has to be sent.
 const UPLOAD_TIME_MAX: Duration = Duration::from_secs(10);
@@ -22,21 +22,19 @@ const RESOLVE_TIME_MAX: Duration = Duration::from_secs(3);
 const MENTIONS_MAX: usize = 10;
 
 impl Bluesky {
-    /// Makes the picture fit, and asks the account's own server who is mentioned.
-    pub(super) fn find(
-        &mut self,
-        wants: &Wants,
-        bytes: Option<Result<Vec<u8>, String>>,
-    ) -> Prepared {
-        let mut found = Prepared::default();
-        if let (Some(wish), Some(bytes)) = (&wants.picture, bytes) {
-            match bytes.and_then(|bytes| self.pictures.take(wish, bytes)) {
-                Ok(picture) => found.picture = Some(picture),
-                Err(reason) => found
-                    .notes
-                    .push(format!("the card is without a picture: {reason}")),
-            }
-        }
+    /// Makes the pictures fit, and asks the account's own server who is mentioned.
+    pub(super) fn find(&mut self, wants: &Wants, read: Vec<Result<Vec<u8>, String>>) -> Prepared {
+        let without = if wants.pictures.len() > 1 {
+            "the post is without one of its pictures"
+        } else {
+            "the card is without a picture"
+        };
+        let (pictures, notes) = self.pictures.take_all(&wants.pictures, read, without);
+        let mut found = Prepared {
+            pictures,
+            notes,
+            ..Prepared::default()
+        };
         for (count, name) in wants.mentions.iter().enumerate() {
             let did = if count < MENTIONS_MAX {
                 self.did_of(name)
@@ -75,7 +73,7 @@ impl Bluesky {
             .ok_or_else(|| self.http.describe(&answer))
     }
 
-    /// Uploads the claim's picture, if this run has it; the server drops what no record names.
+    /// Uploads one of the claim's pictures, if this run has it; the server drops what no record names.
     ///
     /// A sentence says what went wrong. The record is sent all the same: the server has the picture of an earlier
     /// attempt, or refuses the record without a trace.

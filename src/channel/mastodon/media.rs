@@ -9,7 +9,6 @@ use super::{Id, Mastodon};
 use crate::channel::answer::Answer;
 use crate::channel::common::{below, refused};
 use crate::channel::http::{Fence, Request};
-use crate::model::claim::Claim;
 use crate::model::media::{Picture, Prepared, Wants};
 use crate::model::outcome::{Outcome, Refusal};
 
@@ -29,37 +28,33 @@ const POLLS_MAX: usize = 15;
 const PLACES: [&str; 2] = ["/api/v2/media", "/api/v1/media"];
 
 impl Mastodon {
-    /// Makes the picture fit.
-    pub(super) fn find(
-        &mut self,
-        wants: &Wants,
-        bytes: Option<Result<Vec<u8>, String>>,
-    ) -> Prepared {
-        let mut found = Prepared::default();
-        if let (Some(wish), Some(bytes)) = (&wants.picture, bytes) {
-            match bytes.and_then(|bytes| self.pictures.take(wish, bytes)) {
-                Ok(picture) => found.picture = Some(picture),
-                Err(reason) => found
-                    .notes
-                    .push(format!("the post is without a picture: {reason}")),
-            }
+    /// Makes the pictures fit.
+    pub(super) fn find(&mut self, wants: &Wants, read: Vec<Result<Vec<u8>, String>>) -> Prepared {
+        let without = if wants.pictures.len() > 1 {
+            "the post is without one of its pictures"
+        } else {
+            "the post is without a picture"
+        };
+        let (pictures, notes) = self.pictures.take_all(&wants.pictures, read, without);
+        Prepared {
+            pictures,
+            notes,
+            ..Prepared::default()
         }
-        found
     }
 
-    /// Uploads the claim's picture, waits until it may be used, and returns its id. Nothing of the status was sent if
+    /// Uploads one of the claim's pictures, waits until it may be used, and returns its id. Nothing of the status was sent if
     /// that fails.
     pub(super) fn upload(
         &mut self,
-        claim: &Claim,
         picture: &Picture,
+        alt: &str,
         fence: &Fence,
     ) -> Result<String, Outcome> {
         let Some(bytes) = self.pictures.bytes(picture) else {
             let reason = "this run does not have the picture that the claim names";
             return Err(refused(Refusal::Picture, reason.to_owned()));
         };
-        let alt = Picture::alt_of(&claim.post).unwrap_or_default();
         let form = Form::of(picture, bytes, alt);
         let mut answer = None;
         for place in PLACES {

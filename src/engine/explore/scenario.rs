@@ -204,6 +204,7 @@ impl Scenario {
                 body: None,
                 source_file: None,
                 out_of_scope: None,
+                series: None,
                 settings: ItemSettings::default(),
             }
         };
