@@ -7,6 +7,7 @@
 //! Everything goes to the account's own server (PDS): it reads what it wrote; the AppView may lag.
 
 mod found;
+mod later;
 
 use std::time::Duration;
 
@@ -342,6 +343,16 @@ impl Channel for Bluesky {
 
     fn prepare(&mut self, wants: &Wants, pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
         self.find(wants, pictures)
+    }
+
+    fn retract(&mut self, claim: &PushedClaim) -> Outcome {
+        self.http.begin();
+        self.delete(claim)
+    }
+
+    fn effect(&mut self, claim: &Claim) -> Lookup {
+        self.http.begin();
+        self.effect_of(claim)
     }
 
     fn lookup(&mut self, claim: &Claim) -> Lookup {

@@ -44,6 +44,42 @@ impl<C: Channel> Checked<C> {
             url: remote.url.filter(|url| self.scrubber.passes(url)),
         })
     }
+
+    fn outcome(&self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Accepted { remote, evidence } => match self.receipt(remote) {
+                Some(remote) => Outcome::Accepted { remote, evidence },
+                None => Outcome::InDoubt {
+                    reason: NO_ID.to_owned(),
+                },
+            },
+            Outcome::Refused { refusal, reason } => Outcome::Refused {
+                refusal,
+                reason: self.reason(reason),
+            },
+            Outcome::NotSent { reason } => Outcome::NotSent {
+                reason: self.reason(reason),
+            },
+            Outcome::InDoubt { reason } => Outcome::InDoubt {
+                reason: self.reason(reason),
+            },
+        }
+    }
+
+    fn looked(&self, lookup: Lookup) -> Lookup {
+        match lookup {
+            Lookup::Found(remote) => self
+                .receipt(remote)
+                .map_or_else(|| cannot_tell(NO_ID), Lookup::Found),
+            Lookup::Several(remotes) => remotes
+                .into_iter()
+                .map(|remote| self.receipt(remote))
+                .collect::<Option<_>>()
+                .map_or_else(|| cannot_tell(NO_ID), Lookup::Several),
+            Lookup::Absent => Lookup::Absent,
+            Lookup::CannotTell { reason } => cannot_tell(self.reason(reason)),
+        }
+    }
 }
 
 impl<C: Channel> Channel for Checked<C> {
@@ -111,38 +147,27 @@ impl<C: Channel> Channel for Checked<C> {
     }
 
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {
-        match self.inner.publish(claims) {
-            Outcome::Accepted { remote, evidence } => match self.receipt(remote) {
-                Some(remote) => Outcome::Accepted { remote, evidence },
-                None => Outcome::InDoubt {
-                    reason: NO_ID.to_owned(),
-                },
-            },
-            Outcome::Refused { refusal, reason } => Outcome::Refused {
-                refusal,
-                reason: self.reason(reason),
-            },
-            Outcome::NotSent { reason } => Outcome::NotSent {
-                reason: self.reason(reason),
-            },
-            Outcome::InDoubt { reason } => Outcome::InDoubt {
-                reason: self.reason(reason),
-            },
-        }
+        let outcome = self.inner.publish(claims);
+        self.outcome(outcome)
     }
 
     fn lookup(&mut self, claim: &Claim) -> Lookup {
-        match self.inner.lookup(claim) {
-            Lookup::Found(remote) => self
-                .receipt(remote)
-                .map_or_else(|| cannot_tell(NO_ID), Lookup::Found),
-            Lookup::Several(remotes) => remotes
-                .into_iter()
-                .map(|remote| self.receipt(remote))
-                .collect::<Option<_>>()
-                .map_or_else(|| cannot_tell(NO_ID), Lookup::Several),
-            Lookup::Absent => Lookup::Absent,
-            Lookup::CannotTell { reason } => cannot_tell(self.reason(reason)),
-        }
+        let lookup = self.inner.lookup(claim);
+        self.looked(lookup)
+    }
+
+    fn update(&mut self, claim: &PushedClaim) -> Outcome {
+        let outcome = self.inner.update(claim);
+        self.outcome(outcome)
+    }
+
+    fn retract(&mut self, claim: &PushedClaim) -> Outcome {
+        let outcome = self.inner.retract(claim);
+        self.outcome(outcome)
+    }
+
+    fn effect(&mut self, claim: &Claim) -> Lookup {
+        let lookup = self.inner.effect(claim);
+        self.looked(lookup)
     }
 }

@@ -4,9 +4,11 @@
 //! article; a draft's is not. Reading back goes to the account's own list: the public one is cached for minutes to
 //! days.
 
+mod later;
+
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use ureq::http::HeaderName;
 use ureq::http::header::ACCEPT;
@@ -55,7 +57,7 @@ pub(crate) struct Devto {
     account: Option<String>,
 }
 
-/// An article, as far as it is read. The list carries whole texts; they are not kept.
+/// An article, as far as it is read. The list carries whole texts, of which a digest is kept.
 #[derive(Debug, Deserialize)]
 struct Article {
     id: u64,
@@ -65,6 +67,10 @@ struct Article {
     /// The answer to a write may lack it.
     published: Option<bool>,
     published_at: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
+    #[serde(default, rename = "body_markdown", deserialize_with = "digest_of_text")]
+    body_digest: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -302,6 +308,21 @@ impl Channel for Devto {
         }
     }
 
+    fn update(&mut self, claim: &PushedClaim) -> Outcome {
+        self.http.begin();
+        self.change(claim)
+    }
+
+    fn retract(&mut self, claim: &PushedClaim) -> Outcome {
+        self.http.begin();
+        self.unpublish(claim)
+    }
+
+    fn effect(&mut self, claim: &Claim) -> Lookup {
+        self.http.begin();
+        self.effect_of(claim)
+    }
+
     fn lookup(&mut self, claim: &Claim) -> Lookup {
         self.http.begin();
         let published = claim.post.fields().get("published");
@@ -320,6 +341,11 @@ impl Channel for Devto {
             .collect();
         found(matches).unwrap_or_else(|| read.map_or_else(cannot_tell, |()| Lookup::Absent))
     }
+}
+
+fn digest_of_text<'de, D: Deserializer<'de>>(text: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(text)?;
+    Ok(text.as_deref().map(later::digest))
 }
 
 fn is_taken(answer: &Answer) -> bool {

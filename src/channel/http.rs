@@ -314,6 +314,13 @@ impl Request {
         }
     }
 
+    /// Sets the method.
+    #[must_use]
+    pub(crate) fn by(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
     /// Sets a header, in place of one that is set by default.
     #[must_use]
     pub(crate) fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {

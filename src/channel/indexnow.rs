@@ -173,6 +173,11 @@ impl Channel for IndexNow {
         }
     }
 
+    /// An address that was submitted is submitted again: that is how engines are told that it changed.
+    fn update(&mut self, claim: &PushedClaim) -> Outcome {
+        self.publish(std::slice::from_ref(claim))
+    }
+
     fn lookup(&mut self, _claim: &Claim) -> Lookup {
         cannot_tell(UNREADABLE)
     }

@@ -4,6 +4,7 @@
 //! answer a repeat with 500, and GoToSocial and snac don't know it. What counts is reading back.
 
 mod instance;
+mod later;
 mod media;
 
 use serde::Deserialize;
@@ -378,6 +379,21 @@ impl Channel for Mastodon {
 
     fn prepare(&mut self, wants: &Wants, pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
         self.find(wants, pictures)
+    }
+
+    fn update(&mut self, claim: &PushedClaim) -> Outcome {
+        self.http.begin();
+        self.edit(claim)
+    }
+
+    fn retract(&mut self, claim: &PushedClaim) -> Outcome {
+        self.http.begin();
+        self.delete(claim)
+    }
+
+    fn effect(&mut self, claim: &Claim) -> Lookup {
+        self.http.begin();
+        self.effect_of(claim)
     }
 
     fn lookup(&mut self, claim: &Claim) -> Lookup {

@@ -51,7 +51,7 @@ pub(crate) fn text_links(text: &str) -> Vec<String> {
 }
 
 /// Decodes the entities that occur in attribute values; anything else stays as it is.
-fn without_entities(text: &str) -> String {
+pub(crate) fn without_entities(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, from_entity)) = rest.split_once('&') {

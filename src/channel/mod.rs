@@ -11,6 +11,7 @@ mod declared;
 mod devto;
 pub mod http;
 pub(crate) mod indexnow;
+mod later;
 mod mastodon;
 mod matching;
 mod pictures;

@@ -55,6 +55,7 @@ impl Kind {
                 keyed: false,
                 verified: false,
                 updates: true,
+                // There is no post, and nothing that could be read back.
                 retracts: false,
             },
             Self::Bluesky => KindTraits {
@@ -65,6 +66,7 @@ impl Kind {
                 default_interval: Duration::from_secs(1),
                 keyed: true,
                 verified: true,
+                // What is shown is what was read first: a changed record is not read again.
                 updates: false,
                 retracts: true,
             },

@@ -1,8 +1,9 @@
 use sayonce::config::ServiceConfig;
-use sayonce::model::outcome::{Listing, Lookup};
+use sayonce::model::outcome::{Listing, Lookup, Remote};
 use serde_json::json;
 use url::Url;
 
+use super::later::{change, effect, removal, send};
 use super::server::{Act, Server, answer};
 use super::{TestClock, channel, claim, pushed, tell, tell_opening};
 
@@ -94,6 +95,35 @@ fn a_request_is_about_one_host_with_the_key_at_its_top() {
     assert!(requests[0].ends_with(
         r#"{"host":"old.example","key":"0123456789abcdef","keyLocation":"https://old.example/0123456789abcdef.txt","urlList":["https://old.example/a","http://old.example/b"]}"#
     ));
+}
+
+#[test]
+fn what_changed_is_submitted_again_and_nothing_is_taken_back() {
+    let server = Server::start([answer(200, "", "")]);
+    let mut channel = channel(service(&server, None), TestClock::still());
+    let nothing = Remote {
+        id: None,
+        url: None,
+    };
+    let claim = change(
+        "engine",
+        &json!({ "url": "https://blog.example/a" }),
+        nothing.clone(),
+    );
+    assert_eq!(
+        send(&mut *channel, claim.clone()),
+        "accepted by response: none none"
+    );
+    assert!(server.requests()[0].starts_with("GET /indexnow?url=https%3A%2F%2Fblog.example%2Fa&"));
+    assert_eq!(
+        effect(&mut *channel, &claim),
+        "cannot tell: this service can't be read"
+    );
+    assert_eq!(
+        send(&mut *channel, removal("engine", nothing)),
+        "refused permanently: a post can't be taken down on this service"
+    );
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! The channels against scripted servers: what they send, and what they make of each answer.
 
 mod bluesky;
+mod bluesky_later;
 mod connections;
 mod devto;
+mod devto_later;
 mod fetch;
 mod http;
 mod http_presets;
 mod indexnow;
+mod later;
 mod mastodon;
+mod mastodon_later;
 mod registry;
 pub(crate) mod server;
 mod transport;

@@ -260,3 +260,61 @@ fn the_server_tells_its_limits() {
         );
     }
 }
+
+/// Uploads a picture and returns its id.
+fn picture(world: &World) -> String {
+    let body = [
+        b"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\n\r\n"
+            .as_slice(),
+        b"\x89PNG\r\n\x1a\n",
+        b"\r\n--b--\r\n",
+    ]
+    .concat();
+    let call = Call::new("POST", "/api/v2/media")
+        .bearer(token())
+        .body("multipart/form-data; boundary=b", body);
+    world.get_answer(&call).string("/id")
+}
+
+#[test]
+fn an_edit_says_everything_anew() {
+    let world = start(Kind::Mastodon);
+    let medium = picture(&world);
+    let body = json!({
+        "status": "Old", "spoiler_text": "news", "media_ids": [medium], "visibility": "unlisted", "language": "en",
+    });
+    let id = world.get_answer(&post("").json(&body)).string("/id");
+    let path = format!("/api/v1/statuses/{id}");
+    let edit = |body: &serde_json::Value| {
+        let call = Call::new("PUT", path.clone()).bearer(token()).json(body);
+        let shown = world.get_answer(&call).json();
+        assert_eq!(shown["id"], id);
+        let count = shown["media_attachments"].as_array().unwrap().len();
+        let fields = [
+            "content",
+            "spoiler_text",
+            "sensitive",
+            "visibility",
+            "language",
+            "edited_at",
+        ];
+        format!(
+            "{} {count}",
+            fields.map(|field| shown[field].to_string()).join(" ")
+        )
+    };
+    // What changes nothing is no edit.
+    assert_eq!(
+        edit(&json!({ "status": "Old", "spoiler_text": "news", "media_ids": [medium] })),
+        r#""<p>Old</p>" "news" true "unlisted" "en" null 1"#
+    );
+    assert_eq!(
+        edit(&json!({ "status": "New", "media_ids": [medium], "visibility": "public" })),
+        r#""<p>New</p>" "" false "unlisted" "en" "2026-11-29T10:00:00.123Z" 1"#
+    );
+    // What is left out is gone, pictures too.
+    assert_eq!(
+        edit(&json!({ "status": "Newer" })),
+        r#""<p>Newer</p>" "" false "unlisted" "en" "2026-11-29T10:00:00.123Z" 0"#
+    );
+}

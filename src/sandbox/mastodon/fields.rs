@@ -69,6 +69,25 @@ impl Fields {
     }
 }
 
+impl Fields {
+    /// Reads what an edit says: it says everything anew, and what it leaves out is gone afterwards, pictures too. Who
+    /// may see the status and what it answers stay.
+    pub(super) fn edited(request: &Request, standing: &Self) -> Result<Self, Reply> {
+        let base = Self {
+            visibility: standing.visibility.clone(),
+            language: standing.language.clone(),
+            ..Self::default()
+        };
+        let said = Self::read(request, &base)?;
+        Ok(Self {
+            sensitive: said.sensitive || !said.spoiler_text.is_empty(),
+            visibility: base.visibility,
+            in_reply_to: standing.in_reply_to,
+            ..said
+        })
+    }
+}
+
 fn parameters(request: &Request) -> Map<String, Value> {
     if request.media_type() == "application/json" {
         return match request.json() {

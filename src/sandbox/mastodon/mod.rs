@@ -220,7 +220,7 @@ impl Mastodon {
         let Some(status) = self.status(id) else {
             return not_found().into();
         };
-        let fields = match Fields::read(request, &status.fields).and_then(|fields| {
+        let fields = match Fields::edited(request, &status.fields).and_then(|fields| {
             self.validate(&fields)?;
             self.check_media(&fields, Some(status.id))?;
             Ok(fields)
@@ -228,7 +228,12 @@ impl Mastodon {
             Ok(fields) => fields,
             Err(reply) => return reply.into(),
         };
-        if fields == status.fields {
+        let is_marked = status.fields.sensitive || !status.fields.spoiler_text.is_empty();
+        let standing = Fields {
+            sensitive: is_marked,
+            ..status.fields.clone()
+        };
+        if fields == standing {
             return Reply::json(200, &self.show(status)).into();
         }
         if self.written_in_window(now) >= WRITES_MAX {

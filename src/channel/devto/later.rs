@@ -1,0 +1,192 @@
+//! Changes of articles, and taking them down.
+//!
+//! The API deletes nothing: an article that is taken down is a draft afterwards, which its author alone sees. So a
+//! change leaves out whether the article is published: what a person decided about that stays.
+
+use std::slice;
+
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use ureq::http::Method;
+
+use super::{Article, Devto};
+use crate::channel::answer::Answer;
+use crate::channel::common::{below, cannot_tell, check_account, refused};
+use crate::channel::http::{Fence, Request};
+use crate::channel::later::{
+    Presence, Takedown, effect_of_retraction, evened, reason_of, settle_retraction, target_of,
+};
+use crate::model::address::same_address;
+use crate::model::claim::{Claim, PushedClaim};
+use crate::model::delivery::Operation;
+use crate::model::ids::sha256_hex;
+use crate::model::outcome::{Evidence, Lookup, Outcome, Refusal, Remote};
+use crate::model::post::Post;
+
+impl Devto {
+    pub(super) fn change(&mut self, pushed: &PushedClaim) -> Outcome {
+        let fence = Fence::of(slice::from_ref(pushed), self.http.clock());
+        self.try_change(pushed.claim(), fence)
+            .unwrap_or_else(|outcome| outcome)
+    }
+
+    pub(super) fn unpublish(&mut self, pushed: &PushedClaim) -> Outcome {
+        let fence = Fence::of(slice::from_ref(pushed), self.http.clock());
+        self.try_unpublish(pushed.claim(), fence)
+            .unwrap_or_else(|outcome| outcome)
+    }
+
+    pub(super) fn effect_of(&mut self, claim: &Claim) -> Lookup {
+        self.try_effect(claim)
+            .unwrap_or_else(|outcome| cannot_tell(reason_of(outcome)))
+    }
+
+    fn try_change(&mut self, claim: &Claim, fence: Fence) -> Result<Outcome, Outcome> {
+        let target = self.own_target(claim)?;
+        let id = self.id_of(target)?;
+        let mut fields = claim.post.fields().clone();
+        fields.shift_remove("published");
+        let answer = self.put(&id, &json!({ "article": fields }), fence)?;
+        let article = answer
+            .json()
+            .and_then(|body| Article::deserialize(body).ok())
+            .filter(|article| answer.status == 200 && article.id.to_string() == id);
+        if let Some(article) = article {
+            return Ok(Outcome::Accepted {
+                remote: self.remote(&article),
+                evidence: Evidence::Response,
+            });
+        }
+        self.refusal(&answer)?;
+        let reason = self.http.describe(&answer);
+        match (answer.status, answer.json_error()) {
+            (404, Some(_)) => {
+                let advice = "there is no such article of this account";
+                Err(refused(Refusal::Permanent, format!("{advice}: {reason}")))
+            }
+            _ => Ok(Outcome::InDoubt { reason }),
+        }
+    }
+
+    fn try_unpublish(&mut self, claim: &Claim, fence: Fence) -> Result<Outcome, Outcome> {
+        let target = self.own_target(claim)?;
+        let id = self.id_of(target)?;
+        let body = json!({ "article": { "published": false } });
+        let takedown = match self.put(&id, &body, fence) {
+            Ok(answer) => {
+                self.refusal(&answer)?;
+                match answer.status {
+                    // The answer has the whole text; that it came is enough.
+                    200 => Takedown::Answered("HTTP 200".to_owned()),
+                    404 => Takedown::Answered(self.http.describe(&answer)),
+                    _ => Takedown::Doubt(self.http.describe(&answer)),
+                }
+            }
+            Err(outcome) => Takedown::of(outcome)?,
+        };
+        let seen = self.standing(&id);
+        Ok(settle_retraction(target, takedown, seen))
+    }
+
+    fn try_effect(&mut self, claim: &Claim) -> Result<Lookup, Outcome> {
+        let target = self.own_target(claim)?;
+        let id = self.id_of(target)?;
+        let seen = match claim.operation {
+            Operation::Retract => return Ok(effect_of_retraction(target, self.standing(&id))),
+            Operation::Update(_) | Operation::Publish => self.article(&id),
+        };
+        Ok(match seen {
+            Presence::Stands(article) if article.shows(&claim.post) => {
+                Lookup::Found(self.remote(&article))
+            }
+            Presence::Stands(_) | Presence::Gone => Lookup::Absent,
+            Presence::Unknown(reason) => cannot_tell(reason),
+        })
+    }
+
+    fn put(&mut self, id: &str, body: &Value, fence: Fence) -> Result<Answer, Outcome> {
+        let url = below(&self.server, &format!("/api/articles/{id}"));
+        let request = self.with_key(Request::write(url, body, fence));
+        self.http.send(&request.by(Method::PUT)).of_write()
+    }
+
+    /// What becomes of a change that was answered with one of the service's own refusals.
+    fn refusal(&self, answer: &Answer) -> Result<(), Outcome> {
+        let reason = || self.http.describe(answer);
+        match (answer.status, answer.json_error()) {
+            (401, _) | (403, Some(_)) => Err(refused(Refusal::Credentials, reason())),
+            // The edge in front of the service: the request never got there.
+            (403, None) if answer.body_complete => Err(refused(Refusal::Temporary(None), reason())),
+            (422, Some(_)) => Err(refused(Refusal::Permanent, reason())),
+            (429, _) => Err(refused(Refusal::RateLimited(answer.wait()), reason())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the claim's target, if the key is its account's.
+    fn own_target<'c>(&mut self, claim: &'c Claim) -> Result<&'c Remote, Outcome> {
+        let target = target_of(claim)?;
+        let account = self.ensure_account().map_err(super::Closed::unsent_write)?;
+        check_account(claim, &account)?;
+        Ok(target)
+    }
+
+    /// Finds the id of an article of which a person told the address alone. One that is not in the list need not be
+    /// gone: people write addresses in many ways.
+    fn id_of(&mut self, target: &Remote) -> Result<String, Outcome> {
+        if let Some(id) = &target.id {
+            return Ok(id.clone());
+        }
+        let (articles, read) = self.own_articles();
+        let told = target.url.as_deref().unwrap_or_default();
+        let article = articles.iter().find(|article| {
+            let url = article.url.as_deref();
+            url.is_some_and(|url| same_address(told, url))
+        });
+        if let Some(article) = article {
+            return Ok(article.id.to_string());
+        }
+        read.map_err(|reason| Outcome::NotSent { reason })?;
+        let reason = format!("no article of this account is seen at {told}");
+        Err(refused(Refusal::Permanent, reason))
+    }
+
+    /// Reads whether an article can be seen: in the account's own list, as the public one is cached.
+    fn standing(&mut self, id: &str) -> Presence<Article> {
+        match self.article(id) {
+            Presence::Stands(article) if !article.is_published() => Presence::Gone,
+            seen @ (Presence::Stands(_) | Presence::Gone | Presence::Unknown(_)) => seen,
+        }
+    }
+
+    fn article(&mut self, id: &str) -> Presence<Article> {
+        let (articles, read) = self.own_articles();
+        let found = articles
+            .into_iter()
+            .find(|article| article.id.to_string() == id);
+        match (found, read) {
+            (Some(article), _) => Presence::Stands(article),
+            (None, Ok(())) => Presence::Gone,
+            (None, Err(reason)) => Presence::Unknown(reason),
+        }
+    }
+}
+
+impl Article {
+    /// Whether it reads as a post does. The service may change tags and pictures; it does not change texts.
+    fn shows(&self, post: &Post) -> bool {
+        let is_same = |field: &str, shown: Option<&String>| {
+            let wanted = post.string(field).map(evened);
+            wanted.is_none() || wanted == shown.map(|shown| evened(shown))
+        };
+        let body = post.string("body_markdown").map(digest);
+        is_same("title", self.title.as_ref())
+            && is_same("description", self.description.as_ref())
+            && (body.is_none() || body == self.body_digest)
+    }
+}
+
+/// Returns what is kept of a long text, to know it again.
+pub(super) fn digest(text: &str) -> String {
+    sha256_hex(evened(text).as_bytes())
+}
