@@ -43,7 +43,8 @@ request = { url = "https://own.example/", hedaers = {}, json = {}, form = {} }
 success = { status = 201, statuses = 1 }
 receipt = { id = "/id", link = "/x" }
 lookup = { url = "https://own.example/", status = 200, list = "", id = "/id", match_url = "/u", covers = "all", sort = "x" }
-retract = { url = "https://own.example/", status = 200, body = "" }
+retract = { url = "https://own.example/", status = 200, bdy = "" }
+read = { url = "https://own.example/", status = 200, gone = { status = 404, after = "" }, show = {} }
 [[channels.own.answer]]
 status = 429
 means = "rate_limited"
@@ -63,9 +64,13 @@ after = "3s"
       hint: the keys here are id, id_header, url, url_header, url_template
     sayonce.toml:12: `channels.own.lookup.sort` is not a known key
       hint: the keys here are url, query, headers, status, body, pointer, equals, contains, list, match_url, match_text, match_key, only, id, post_url, post_url_template, time, covers, page_size, whole
-    sayonce.toml:13: `channels.own.retract.body` is not a known key
-      hint: the keys here are method, url, query, headers, json, form, multipart, status
-    sayonce.toml:17: `channels.own.answer[0].after` is not a known key
+    sayonce.toml:13: `channels.own.retract.bdy` is not a known key
+      hint: did you mean `body`?
+    sayonce.toml:14: `channels.own.read.gone.after` is not a known key
+      hint: the keys here are status, pointer, equals, contains
+    sayonce.toml:14: `channels.own.read.show` is not a known key
+      hint: did you mean `shows`?
+    sayonce.toml:18: `channels.own.answer[0].after` is not a known key
       hint: the keys here are status, pointer, equals, contains, means, wait, wait_pointer, wait_header
     "#);
 }
@@ -254,6 +259,71 @@ fn a_lookup_must_say_how_far_it_reaches_and_by_what_a_post_is_known() {
     sayonce.toml:10: `channels.own.lookup.covers` is `older`, and nothing says what is older
       hint: say how one knows that the list reaches back past a post: `covers = "all"` (it always does), or `covers = "older"` with `time` (an older post shows it), `page_size` (a shorter list is whole), or `whole`
     "#
+    );
+}
+
+#[test]
+fn a_post_that_is_taken_down_must_be_seen_to_be_gone() {
+    let with = |lines: &str| check(&format!("{RIGHT}\n{lines}"));
+    let retract =
+        r#"retract = { method = "DELETE", url = "https://own.example/{{ id }}", status = 204 }"#;
+    let read =
+        r#"read = { url = "https://own.example/{{ id }}", status = 200, gone = { status = 404 } }"#;
+    let with_answer = |answer: &str| {
+        let retract = retract.strip_suffix(" }").unwrap();
+        format!("{retract}, answer = [{{ {answer} }}] }}")
+    };
+    assert_eq!(with(&format!("{retract}\n{read}")), "ok ");
+    assert_eq!(
+        with(&with_answer(
+            r#"status = 404, pointer = "/code", equals = 7, means = "already""#
+        )),
+        "ok "
+    );
+    // What changes a post needs no such thing.
+    assert_eq!(
+        with(
+            r#"update = { url = "https://own.example/{{ id }}", status = 200, json = { title = "{{ title }}" } }"#
+        ),
+        "ok "
+    );
+    insta::assert_snapshot!(
+        [
+            with(retract),
+            with(&format!("{retract}\n{}", read.replace(", gone = { status = 404 }", ""))),
+            with(&format!("{retract}\n{}", read.replace("status = 404", "status = 403"))),
+            with(&format!("{retract}\n{}", read.replace("status = 404", ""))),
+            with(&format!("{}\n{read}", with_answer(r#"status = 404, means = "already""#))),
+            with("[[channels.own.answer]]\nstatus = 404\npointer = \"/code\"\nequals = 7\nmeans = \"already\""),
+            with(&retract.replace("{{ id }}", "{{ text }}")),
+            with(&format!("{retract}\n{}", read.replace("{{ id }}", "{{ ids }}"))),
+        ]
+        .join("\n---\n"),
+        @r#"
+        sayonce.toml:4: `channels.own.read` is missing
+          hint: `retract` takes a post down, and nothing shows that it is gone: say how a post is read (`read = { url = "…/{{ id }}", status = 200, gone = { status = 404 } }`), or by which code a repeated `retract` is told that there is nothing left (an `answer` in it with `means = "already"`)
+        ---
+        sayonce.toml:11: `channels.own.read.gone` is missing
+          hint: say by which answer a post that is gone is known: `gone = { status = 404 }`, or with a `pointer` to the code by which the service says so
+        ---
+        sayonce.toml:11: `channels.own.read.gone.status` has 403, which does not say that a post is gone
+          hint: 404 and 410 say it by themselves; beside any other, add a `pointer` to the code by which the service says so
+        ---
+        sayonce.toml:11: `channels.own.read.gone.status` is missing
+          hint: say by which answer a post that is gone is known: `gone = { status = 404 }`, or with a `pointer` to the code by which the service says so
+        ---
+        sayonce.toml:10: `channels.own.retract.answer[0].status` makes `already` of a status alone
+          hint: a status does not say what there is nothing to do about: add a `pointer` to the code by which the service says so
+        ---
+        sayonce.toml:14: `channels.own.answer[0].means` is `already`, which is no known word
+          hint: write one of refused, retry, rate_limited, credentials, exists, accepted_later
+        ---
+        sayonce.toml:10: `channels.own.retract.url` names `text`, which is not there
+          hint: the variables here are id, remote_url, url, key
+        ---
+        sayonce.toml:11: `channels.own.read.url` names `ids`, which is not there
+          hint: did you mean `id`?
+        "#
     );
 }
 

@@ -6,6 +6,7 @@ mod devto;
 mod faults;
 mod indexnow;
 mod kept;
+mod later;
 mod mastodon;
 mod wire;
 

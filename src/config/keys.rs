@@ -68,7 +68,7 @@ pub const fn kind_keys(kind: Kind) -> &'static [&'static str] {
 }
 
 /// Keys of a declared channel and of a preset.
-pub const HTTP_KEYS: [&str; 15] = [
+pub const HTTP_KEYS: [&str; 16] = [
     "preset",
     "secrets",
     "values",
@@ -82,6 +82,7 @@ pub const HTTP_KEYS: [&str; 15] = [
     "lookup",
     "update",
     "retract",
+    "read",
     "rate_limit_headers",
     "repeat_harmless",
 ];

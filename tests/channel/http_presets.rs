@@ -90,11 +90,12 @@ fn a_preset_without_its_values_says_what_is_needed() {
                 sayonce::config::Config::parse(std::path::Path::new("sayonce.toml"), &text(preset));
             let told = parsed.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
             // The same value is missed in each request.
-            let mut lines: Vec<&str> = told
-                .lines()
-                .filter(|line| line.contains("hint") || *line == "ok")
-                .collect();
-            lines.dedup();
+            let mut lines: Vec<&str> = Vec::new();
+            for line in told.lines() {
+                if (line.contains("hint") || line == "ok") && !lines.contains(&line) {
+                    lines.push(line);
+                }
+            }
             format!("{preset}\n{}", lines.join("\n"))
         })
         .collect();
@@ -118,7 +119,6 @@ fn a_preset_without_its_values_says_what_is_needed() {
     wordpress
       hint: write `values.server = "…"`: the site, such as `https://wordpress.example`
       hint: write `values.author = "…"`: the user's number, which the address of the profile has (`user_id=`): whose posts are looked through
-      hint: write `values.server = "…"`: the site, such as `https://wordpress.example`
     webmention
       hint: write `values.endpoint = "…"`: the target's Webmention endpoint
       hint: write `values.target = "…"`: the address that the article mentions

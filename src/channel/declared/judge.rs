@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::request::Filler;
 use crate::channel::answer::Answer;
-use crate::config::http::{AnswerRule, Declaration, Receipt, Source, Success, WaitSource};
+use crate::config::http::{
+    AnswerRule, Condition, Declaration, GoneTest, Receipt, Source, Success, WaitSource,
+};
 use crate::model::outcome::{Remote, Wait};
 
 /// A service that asks for more is asked again after a day all the same.
@@ -15,18 +17,29 @@ const WAIT_SECONDS_MAX: f64 = 24.0 * 3600.0;
 /// Returns the first rule that fits an answer. A rule without a status fits any but a plain success: there it must be a
 /// code in the body that speaks.
 pub(super) fn rule_for<'d>(
-    declaration: &'d Declaration,
+    rules: impl IntoIterator<Item = &'d AnswerRule>,
     status: u16,
     body: Option<&Value>,
 ) -> Option<&'d AnswerRule> {
-    declaration.answers.iter().find(|rule| {
-        let by_status = rule.statuses.is_empty() || rule.statuses.contains(&status);
-        let by_body = rule
-            .condition
-            .as_ref()
-            .is_none_or(|condition| condition.holds(body));
-        by_status && by_body
-    })
+    rules
+        .into_iter()
+        .find(|rule| fits(&rule.statuses, rule.condition.as_ref(), status, body))
+}
+
+/// Whether an answer shows that a post is gone.
+pub(super) fn is_gone(tests: &[GoneTest], status: u16, body: Option<&Value>) -> bool {
+    let mut tests = tests.iter();
+    tests.any(|gone| fits(&gone.statuses, gone.condition.as_ref(), status, body))
+}
+
+fn fits(
+    statuses: &[u16],
+    condition: Option<&Condition>,
+    status: u16,
+    body: Option<&Value>,
+) -> bool {
+    let by_status = statuses.is_empty() || statuses.contains(&status);
+    by_status && condition.is_none_or(|condition| condition.holds(body))
 }
 
 /// Whether an answer passes a success test. Where the body counts, all of it must have come.

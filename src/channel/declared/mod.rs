@@ -5,6 +5,7 @@
 //! kept, also not where the service itself gives it back.
 
 mod judge;
+mod later;
 mod lookup;
 mod request;
 
@@ -14,7 +15,7 @@ use super::Channel;
 use super::answer::Answer;
 use super::common::{cannot_tell, check_account, refused, single_claim};
 use super::http::{Fence, Http};
-use crate::config::http::{Declaration, Meaning};
+use crate::config::http::{AnswerRule, Declaration, Meaning};
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::{Account, ChannelName};
 use crate::model::outcome::{
@@ -72,21 +73,28 @@ impl Declared {
     fn outcome(&self, answer: &Answer) -> Outcome {
         let reason = self.http.describe(answer);
         let body = answer.json();
-        let rule = judge::rule_for(&self.declaration, answer.status, body.as_ref());
-        let Some(rule) = rule else {
-            return if judge::is_success(&self.declaration.success, answer, body.as_ref()) {
+        let rules = &self.declaration.answers;
+        match judge::rule_for(rules, answer.status, body.as_ref()) {
+            Some(rule) => self.ruled(rule, answer),
+            None if judge::is_success(&self.declaration.success, answer, body.as_ref()) => {
                 self.accepted(answer).unwrap_or(Outcome::InDoubt { reason })
-            } else {
-                Outcome::InDoubt { reason }
-            };
-        };
+            }
+            None => Outcome::InDoubt { reason },
+        }
+    }
+
+    /// Returns what a rule makes of an answer.
+    fn ruled(&self, rule: &AnswerRule, answer: &Answer) -> Outcome {
+        let reason = self.http.describe(answer);
+        let body = answer.json();
         let wait = judge::wait(&self.declaration, rule, answer, body.as_ref());
         match rule.means {
             Meaning::Refused => refused(Refusal::Permanent, reason),
             Meaning::Retry => refused(Refusal::Temporary(wait), reason),
             Meaning::RateLimited => refused(Refusal::RateLimited(wait), reason),
             Meaning::Credentials => refused(Refusal::Credentials, reason),
-            Meaning::Exists => Outcome::InDoubt {
+            // A post that is made can't be so already; who changes one looks at this meaning first.
+            Meaning::Exists | Meaning::Already => Outcome::InDoubt {
                 reason: format!("it may be there already: {reason}"),
             },
             // The service's word that it is done; an id comes with a later look, if ever.
@@ -116,6 +124,16 @@ impl Declared {
             id: remote.id,
             url: remote.url.filter(is_clean),
         })
+    }
+
+    /// Some requests name no article, and a stand-in has to know it.
+    fn rehearsal_headers(&self, claim: &Claim) -> Vec<(String, String)> {
+        let article = (
+            request::REHEARSED_ARTICLE.to_owned(),
+            claim.canonical_url.clone(),
+        );
+        let is_rehearsed = self.declaration.redirect.is_some();
+        is_rehearsed.then_some(article).into_iter().collect()
     }
 
     /// A key that is remembered for ever is worth nothing under other bytes.
@@ -220,15 +238,9 @@ impl Channel for Declared {
         let made = self
             .filler
             .request(&self.declaration.request, &known, Some(claim), redirect);
-        let mut headers = Vec::new();
+        let mut headers = self.rehearsal_headers(claim);
         if let Some(key) = &self.declaration.key {
             headers.push((key.header.clone(), claim.key.as_str().to_owned()));
-        }
-        if redirect.is_some() {
-            headers.push((
-                request::REHEARSED_ARTICLE.to_owned(),
-                claim.canonical_url.clone(),
-            ));
         }
         let request = match made {
             Ok(made) => made.finish(&mut self.http, &headers, Some(fence)),
@@ -241,6 +253,21 @@ impl Channel for Declared {
             Ok(answer) => self.outcome(&answer),
             Err(outcome) => outcome,
         }
+    }
+
+    fn update(&mut self, claim: &PushedClaim) -> Outcome {
+        self.http.begin();
+        self.change(claim)
+    }
+
+    fn retract(&mut self, claim: &PushedClaim) -> Outcome {
+        self.http.begin();
+        self.remove(claim)
+    }
+
+    fn effect(&mut self, claim: &Claim) -> Lookup {
+        self.http.begin();
+        self.effect_of(claim)
     }
 
     fn lookup(&mut self, claim: &Claim) -> Lookup {

@@ -12,6 +12,7 @@ use url::Url;
 use crate::channel::http::{Fence, Http, Request, is_loopback};
 use crate::config::http::{ARTICLE_VARIABLES, BodyForm, Method, RequestForm, environment};
 use crate::model::claim::Claim;
+use crate::model::outcome::Remote as Target;
 use crate::model::time::Timestamp;
 use crate::secret::Secret;
 
@@ -303,6 +304,18 @@ pub(super) fn publish_variables(claim: &Claim) -> Vec<(&'static str, Known)> {
         .filter_map(|name| Some((name, Known::from(Serde(field(name)?.clone())))))
         .collect();
     known.push(("key", Known::from(claim.key.as_str())));
+    known
+}
+
+/// Returns what the templates of a request about one post may show, beside what a publish's may.
+pub(super) fn target_variables(claim: &Claim, target: &Target) -> Vec<(&'static str, Known)> {
+    let mut known = vec![
+        ("url", Known::from(claim.canonical_url.as_str())),
+        ("key", Known::from(claim.key.as_str())),
+    ];
+    let given = [("id", &target.id), ("remote_url", &target.url)];
+    let given = given.into_iter();
+    known.extend(given.filter_map(|(name, text)| Some((name, Known::from(text.as_deref()?)))));
     known
 }
 

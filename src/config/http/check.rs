@@ -29,6 +29,8 @@ pub(super) enum Scope {
     Publish,
     /// The same, and `id` and `remote_url` of the post.
     Later,
+    /// `id` and `remote_url` of the post, the article's `url`, `key`, and secrets.
+    Target,
     /// `url`, `title`, `slug`, `key`, `since`, and secrets.
     Lookup,
     /// `id`.
@@ -42,6 +44,7 @@ impl Scope {
         match self {
             Self::Publish => [ARTICLE_VARIABLES.as_slice(), &["key"]].concat(),
             Self::Later => [ARTICLE_VARIABLES.as_slice(), &["key", "id", "remote_url"]].concat(),
+            Self::Target => vec!["id", "remote_url", "url", "key"],
             Self::Lookup => vec!["url", "title", "slug", "key", "since"],
             Self::Receipt => vec!["id"],
             Self::Values => Vec::new(),
@@ -50,7 +53,7 @@ impl Scope {
 
     const fn takes_secrets(self) -> bool {
         match self {
-            Self::Publish | Self::Later | Self::Lookup => true,
+            Self::Publish | Self::Later | Self::Target | Self::Lookup => true,
             // What comes out is kept in rows.
             Self::Receipt | Self::Values => false,
         }

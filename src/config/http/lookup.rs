@@ -67,7 +67,7 @@ pub(super) fn read_lookup(section: &Layers<'_>, forms: &mut Forms<'_, '_>) -> Op
         section.missing("match_url", "say by what a post is known as ours: `match_url` (an address), `match_text` (a text with the address in it), or `match_key`", findings);
     }
     let url = forms.source(section, &["post_url", "post_url_template"]);
-    let only = read_only(section, forms);
+    let only = pointed(section, "only", Scope::Values, forms);
     let covers = read_covers(section, time.is_some(), forms.findings);
     let request = request?;
     let lists = !request
@@ -92,14 +92,20 @@ pub(super) fn read_lookup(section: &Layers<'_>, forms: &mut Forms<'_, '_>) -> Op
     })
 }
 
-fn read_only(section: &Layers<'_>, forms: &mut Forms<'_, '_>) -> Vec<(Pointer, String)> {
-    let Some(only) = section.section("only", forms.findings) else {
+/// Reads a table of pointers and templates of what must stand there.
+pub(super) fn pointed(
+    section: &Layers<'_>,
+    key: &'static str,
+    scope: Scope,
+    forms: &mut Forms<'_, '_>,
+) -> Vec<(Pointer, String)> {
+    let Some(only) = section.section(key, forms.findings) else {
         return Vec::new();
     };
     let mut all = Vec::new();
     for (key, value, place) in only.entries() {
         let path = only.path_of(&key);
-        let template = forms.template(&path, value, place, Scope::Values);
+        let template = forms.template(&path, value, place, scope);
         match Pointer::parse(&key) {
             Some(pointer) => all.extend(template.map(|template| (pointer, template))),
             None => forms.findings.problem(

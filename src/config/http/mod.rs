@@ -6,6 +6,7 @@
 
 mod check;
 mod condition;
+mod later;
 mod layers;
 mod lookup;
 mod parts;
@@ -57,6 +58,8 @@ pub struct Declaration {
     pub update: Option<Operation>,
     /// How a post is taken down.
     pub retract: Option<Operation>,
+    /// How one post is read, by its id or address.
+    pub read: Option<ReadForm>,
     /// Headers that say how long to wait, beside the usual ones.
     pub rate_limit_headers: Vec<String>,
     /// A request that is sent twice does what one does.
@@ -198,6 +201,8 @@ pub enum Meaning {
     Exists,
     /// It is done, and shows later; there is no receipt yet.
     AcceptedLater,
+    /// Only of what changes a post or takes it down: it is so already, changed or gone.
+    Already,
 }
 
 impl Meaning {
@@ -210,6 +215,7 @@ impl Meaning {
             Self::Credentials => "credentials",
             Self::Exists => "exists",
             Self::AcceptedLater => "accepted_later",
+            Self::Already => "already",
         }
     }
 }
@@ -270,8 +276,32 @@ pub struct Covers {
 pub struct Operation {
     /// The request.
     pub request: RequestForm,
-    /// The statuses that say that it is done.
+    /// Which answers say that it is done.
+    pub success: Success,
+    /// What other answers mean, before what the declaration says of all.
+    pub answers: Vec<AnswerRule>,
+}
+
+/// How one post is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadForm {
+    /// A `GET` without a body.
+    pub request: RequestForm,
+    /// Which answers show the post.
+    pub success: Success,
+    /// Which answers show that it is gone: any of these. They are looked for first.
+    pub gone: Vec<GoneTest>,
+    /// What stands where if the post is as a claim has it: templates of what must be there.
+    pub shows: Vec<(Pointer, String)>,
+}
+
+/// One sort of answer that shows that a post is gone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GoneTest {
+    /// The statuses; none: any.
     pub statuses: Vec<u16>,
+    /// What must stand in a JSON body.
+    pub condition: Option<Condition>,
 }
 
 /// How a text is counted.
@@ -314,6 +344,9 @@ impl Declaration {
             default_interval: self.interval.unwrap_or(traits.default_interval),
             keyed,
             verified,
+            updates: self.update.is_some(),
+            // Without a way to see that a post is gone, the declaration was not loaded.
+            retracts: self.retract.is_some(),
             ..traits
         }
     }
@@ -323,13 +356,15 @@ impl Declaration {
         self.key.as_ref().is_some_and(|key| key.lifetime.is_none())
     }
 
-    /// Returns what of an article the request shows, by the variables' names.
+    /// Returns what of an article the requests that show it need, by the variables' names.
     pub fn variables(&self) -> BTreeSet<String> {
-        self.request
-            .templates()
-            .into_iter()
-            .flat_map(check::variables)
-            .collect()
+        let mut names = self.request.variables();
+        names.extend(
+            self.update
+                .iter()
+                .flat_map(|update| update.request.variables()),
+        );
+        names
     }
 
     /// Whether the request is made from a text.
@@ -366,6 +401,12 @@ impl Declaration {
 }
 
 impl RequestForm {
+    /// Returns what its templates name.
+    pub fn variables(&self) -> BTreeSet<String> {
+        let templates = self.templates().into_iter();
+        templates.flat_map(check::variables).collect()
+    }
+
     /// Returns all templates.
     pub fn templates(&self) -> Vec<&str> {
         let mut all = vec![self.url.as_str()];

@@ -9,14 +9,14 @@ use super::super::document::{Findings, Section, Wrong};
 use super::super::suggest::closest;
 use super::super::values::{duration, flag, number, text, variable, word};
 use super::check::{Defined, Scope};
+use super::later::{check_proof, read_one, read_operation};
 use super::layers::Layers;
 use super::lookup::read_lookup;
 use super::parts::{condition, header_name, header_names, pointer, statuses, success_of};
 use super::preset::{PRESETS, Preset};
 use super::request::{self, Forms};
 use super::{
-    AnswerRule, Count, Declaration, KeyHeader, Meaning, Operation, Receipt, Source, Success,
-    WaitSource,
+    AnswerRule, Count, Declaration, KeyHeader, Meaning, Receipt, Source, Success, WaitSource,
 };
 use crate::model::channel::Policy;
 
@@ -35,6 +35,17 @@ const MEANINGS: [(&str, Meaning); 6] = [
     (Meaning::Credentials.label(), Meaning::Credentials),
     (Meaning::Exists.label(), Meaning::Exists),
     (Meaning::AcceptedLater.label(), Meaning::AcceptedLater),
+];
+
+/// What an answer to a later write may mean beside that.
+pub(super) const LATER_MEANINGS: [(&str, Meaning); 7] = [
+    (Meaning::Refused.label(), Meaning::Refused),
+    (Meaning::Retry.label(), Meaning::Retry),
+    (Meaning::RateLimited.label(), Meaning::RateLimited),
+    (Meaning::Credentials.label(), Meaning::Credentials),
+    (Meaning::Exists.label(), Meaning::Exists),
+    (Meaning::AcceptedLater.label(), Meaning::AcceptedLater),
+    (Meaning::Already.label(), Meaning::Already),
 ];
 
 /// Only presets have these beside the keys of `http`: what a user writes in the channel's own table.
@@ -107,12 +118,14 @@ fn read_layers(
     let (request, key) = read_request(layers, &mut forms);
     let success = read_success(layers, forms.findings);
     let receipt = read_receipt(layers, &mut forms);
-    let answers = read_answers(layers, forms.findings);
+    let answers = read_answers(layers, &MEANINGS, forms.findings);
     let lookup = layers
         .section("lookup", forms.findings)
         .map(|section| read_lookup(&section, &mut forms));
-    let update = read_operation(layers, "update", &mut forms);
-    let retract = read_operation(layers, "retract", &mut forms);
+    let update = read_operation(layers, "update", Scope::Later, &mut forms);
+    let retract = read_operation(layers, "retract", Scope::Target, &mut forms);
+    let read = read_one(layers, &mut forms);
+    check_proof(layers, retract.as_ref(), read.as_ref(), &mut forms);
     let headers = layers.read("rate_limit_headers", forms.findings, header_names);
     let repeat_harmless = layers.read("repeat_harmless", forms.findings, flag);
     let of_preset = preset.is_some();
@@ -141,6 +154,7 @@ fn read_layers(
         lookup,
         update,
         retract,
+        read,
         rate_limit_headers: headers.map(|given| given.value).unwrap_or_default(),
         repeat_harmless: repeat_harmless.is_some_and(|given| given.value),
         policy,
@@ -310,7 +324,12 @@ fn read_receipt(layers: &Layers<'_>, forms: &mut Forms<'_, '_>) -> Option<Receip
     Some(Receipt::Given { id, url })
 }
 
-fn read_answers(layers: &Layers<'_>, findings: &mut Findings<'_>) -> Vec<AnswerRule> {
+/// Reads the list of what answers mean, by the words that may stand there.
+pub(super) fn read_answers(
+    layers: &Layers<'_>,
+    meanings: &[(&'static str, Meaning)],
+    findings: &mut Findings<'_>,
+) -> Vec<AnswerRule> {
     let tables = layers.tables("answer", findings);
     tables
         .iter()
@@ -321,7 +340,7 @@ fn read_answers(layers: &Layers<'_>, findings: &mut Findings<'_>) -> Vec<AnswerR
             );
             let given = section.read("status", findings, statuses);
             let condition = condition(section, findings);
-            let means = section.read("means", findings, |value| word(value, &MEANINGS));
+            let means = section.read("means", findings, |value| word(value, meanings));
             let wait = read_wait(section, findings);
             if !section.has("means") {
                 section.missing("means", "say what this answer means: `means = \"refused\"`, `\"retry\"`, `\"rate_limited\"`, `\"credentials\"`, `\"exists\"`, or `\"accepted_later\"`", findings);
@@ -338,6 +357,13 @@ fn read_answers(layers: &Layers<'_>, findings: &mut Findings<'_>) -> Vec<AnswerR
                     Some("408, 409 and every 5xx are in doubt; add a `pointer` to a code by which the service says that nothing was done"),
                 );
             }
+            if condition.is_none() && !section.has("pointer") && means == Meaning::Already {
+                findings.problem(
+                    section.place(),
+                    format!("`{}` makes `already` of a status alone", section.path_of("status")),
+                    Some("a status does not say what there is nothing to do about: add a `pointer` to the code by which the service says so"),
+                );
+            }
             Some(AnswerRule { statuses: given, condition, means, wait })
         })
         .collect()
@@ -351,7 +377,8 @@ const fn may_stand_alone(means: Meaning) -> bool {
         | Meaning::Retry
         | Meaning::RateLimited
         | Meaning::Credentials
-        | Meaning::AcceptedLater => false,
+        | Meaning::AcceptedLater
+        | Meaning::Already => false,
     }
 }
 
@@ -369,29 +396,4 @@ fn read_wait(section: &Layers<'_>, findings: &mut Findings<'_>) -> Option<WaitSo
     section
         .take(entry, findings, source)
         .map(|given| given.value)
-}
-
-fn read_operation(
-    layers: &Layers<'_>,
-    key: &'static str,
-    forms: &mut Forms<'_, '_>,
-) -> Option<Operation> {
-    let section = layers.section(key, forms.findings)?;
-    section.refuse_unknown(
-        &[request::KEYS.as_slice(), &["status"]].concat(),
-        forms.findings,
-    );
-    let request = forms.request(&section, Scope::Later, super::Method::Post);
-    let given = section.read("status", forms.findings, statuses);
-    if !section.has("status") {
-        section.missing(
-            "status",
-            "write the statuses that say that it is done, such as `status = [200, 204]`",
-            forms.findings,
-        );
-    }
-    Some(Operation {
-        request: request?,
-        statuses: given?.value,
-    })
 }

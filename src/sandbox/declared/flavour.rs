@@ -15,6 +15,23 @@ pub(super) fn body(preset: Option<&str>, text: &str) -> Value {
     }
 }
 
+/// Returns what the answer to a deletion carries.
+pub(super) fn removed(preset: Option<&str>) -> Value {
+    match preset {
+        Some("telegram") => json!({ "ok": true, "result": true }),
+        Some("slack") => json!({ "ok": true, "channel": "C1" }),
+        Some(_) | None => json!({}),
+    }
+}
+
+/// Returns the status with which a change of what is gone is refused, where no rule names one.
+pub(super) fn gone_status(preset: Option<&str>) -> u16 {
+    match preset {
+        Some("telegram" | "micropub") => 400,
+        Some(_) | None => 404,
+    }
+}
+
 /// Whether an id is the time of its post.
 pub(super) fn ids_are_times(preset: Option<&str>) -> bool {
     preset == Some("slack")

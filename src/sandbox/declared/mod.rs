@@ -4,6 +4,7 @@
 //! services are known to do beside it is in `flavour`.
 
 mod flavour;
+mod later;
 mod shape;
 
 use minijinja::Value as Known;
@@ -58,6 +59,26 @@ pub(crate) struct Post {
     #[serde(with = "wire_time")]
     at: Timestamp,
     times: usize,
+    /// It was taken down.
+    #[serde(default)]
+    gone: bool,
+}
+
+/// What changes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Effect {
+    /// A post was changed.
+    Edited {
+        edited: String,
+        text: String,
+        #[serde(with = "wire_time")]
+        at: Timestamp,
+    },
+    /// A post was taken down.
+    Deleted { deleted: String },
+    /// A post was made.
+    Posted(Post),
 }
 
 impl Declared {
@@ -70,7 +91,7 @@ impl Declared {
         }
     }
 
-    fn write(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Post> {
+    fn write(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Effect> {
         let form = &self.declaration.request;
         if request.method != form.method.label() || !self.is_at(form, request) {
             return not_here().into();
@@ -109,7 +130,7 @@ impl Declared {
             return self.accept(post).into();
         }
         let text = sent.text();
-        let is_repeat = checks == Checks::Due && self.posts.iter().any(|post| post.text == text);
+        let is_repeat = checks == Checks::Due && self.standing().any(|post| post.text == text);
         if let Some(reply) = flavour::repeat(self.declaration.preset).filter(|_| is_repeat) {
             return reply.into();
         }
@@ -129,18 +150,22 @@ impl Declared {
             key,
             at: now,
             times: 1,
+            gone: false,
         };
         Answer {
             reply: self.accept(&post),
-            effects: vec![post],
+            effects: vec![Effect::Posted(post)],
         }
     }
 
     /// Answers as the declaration expects of a success.
     fn accept(&self, post: &Post) -> Reply {
-        let Declaration {
-            success, receipt, ..
-        } = &self.declaration;
+        self.accept_by(&self.declaration.success, post)
+    }
+
+    /// Answers with a post's receipt, as a test of success expects it.
+    fn accept_by(&self, success: &Success, post: &Post) -> Reply {
+        let receipt = &self.declaration.receipt;
         let mut body = flavour::body(self.declaration.preset, &post.text);
         let mut headers = Vec::new();
         if let Receipt::Given { id, url } = receipt {
@@ -222,14 +247,14 @@ impl Declared {
             return self.refuse(Meaning::Credentials, 401, None);
         }
         let size = form.covers.page_size.unwrap_or(LIST_MAX);
-        let entries: Vec<Value> = self
-            .posts
+        let standing: Vec<&Post> = self.standing().collect();
+        let entries: Vec<Value> = standing
             .iter()
             .rev()
             .take(size)
             .map(|post| self.entry(form, post))
             .collect();
-        let is_whole = entries.len() == self.posts.len();
+        let is_whole = entries.len() == standing.len();
         let mut body = json!({});
         hold(&mut body, form.success.condition.as_ref());
         hold(&mut body, form.covers.whole.as_ref().filter(|_| is_whole));
@@ -306,9 +331,18 @@ impl Declared {
         environment().render_str(template, context).ok()
     }
 
+    /// Returns the posts that were not taken down.
+    fn standing(&self) -> impl Iterator<Item = &Post> {
+        self.posts.iter().filter(|post| !post.gone)
+    }
+
     /// Whether a request came to the form's address, as far as that is known beforehand.
     fn is_at(&self, form: &RequestForm, request: &Request) -> bool {
-        let address = self.fill(&form.url, &[]);
+        self.is_at_with(form, request, &[])
+    }
+
+    fn is_at_with(&self, form: &RequestForm, request: &Request, more: &[(&str, &str)]) -> bool {
+        let address = self.fill(&form.url, more);
         let Some(url) = address.and_then(|address| Url::parse(address.trim()).ok()) else {
             return true;
         };
@@ -346,7 +380,7 @@ impl Declared {
 }
 
 impl Service for Declared {
-    type Effect = Post;
+    type Effect = Effect;
 
     fn is_write(request: &Request) -> bool {
         !matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS")
@@ -356,15 +390,37 @@ impl Service for Declared {
         request.header("idempotency-key").map(str::to_owned)
     }
 
-    fn answer(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Post> {
-        match (Self::is_write(request), &self.declaration.lookup) {
-            (true, _) => self.write(request, now, checks),
-            (false, Some(form)) => self.list(form, request).into(),
-            (false, None) => not_here().into(),
+    fn answer(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Effect> {
+        if Self::is_write(request) {
+            return self
+                .remove(request)
+                .or_else(|| self.change(request, now))
+                .or_else(|| self.about_nothing(request).map(Answer::from))
+                .unwrap_or_else(|| self.write(request, now, checks));
+        }
+        match (self.one(request), &self.declaration.lookup) {
+            (Some(reply), _) => reply.into(),
+            (None, Some(form)) => self.list(form, request).into(),
+            (None, None) => not_here().into(),
         }
     }
 
-    fn apply(&mut self, post: Post) {
+    fn apply(&mut self, effect: Effect) {
+        let post = match effect {
+            Effect::Posted(post) => post,
+            Effect::Edited { edited, text, .. } => {
+                if let Some(post) = self.posts.iter_mut().find(|post| post.id == edited) {
+                    post.text = text;
+                }
+                return;
+            }
+            Effect::Deleted { deleted } => {
+                if let Some(post) = self.posts.iter_mut().find(|post| post.id == deleted) {
+                    post.gone = true;
+                }
+                return;
+            }
+        };
         let known = self
             .posts
             .iter_mut()
@@ -390,8 +446,7 @@ impl Service for Declared {
     }
 
     fn posts(&self) -> Vec<SandboxPost> {
-        self.posts
-            .iter()
+        self.standing()
             .map(|post| SandboxPost {
                 channel: self.identity.channel.clone(),
                 canonical_url: post.article.clone(),

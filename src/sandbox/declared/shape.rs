@@ -40,6 +40,20 @@ impl Sent {
         (is_empty(form) || !texts.is_empty()).then_some(Self { texts })
     }
 
+    /// Returns every text of a request, also of its query.
+    pub(super) fn everything(request: &Request, form: &BodyForm) -> Vec<String> {
+        let mut texts = Self::read(request, form).map_or_else(Vec::new, |sent| sent.texts);
+        let query = url::form_urlencoded::parse(request.query.as_bytes());
+        texts.extend(query.map(|(_, value)| value.into_owned()));
+        texts
+    }
+
+    /// Leaves out what names the post that a request is about.
+    pub(super) fn without(mut self, names: &[&str]) -> Self {
+        self.texts.retain(|text| !names.contains(&text.as_str()));
+        self
+    }
+
     /// Returns what people would read: the first text with a link in it, else the longest.
     pub(super) fn text(&self) -> String {
         let linked = self.texts.iter().find(|text| !links(text).is_empty());

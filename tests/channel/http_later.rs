@@ -1,0 +1,416 @@
+//! What a declared channel changes, takes down, and reads of posts that stand.
+
+use serde_json::{Value, json};
+
+use sayonce::channel::Channel;
+use sayonce::config::ServiceConfig;
+use sayonce::model::claim::Claim;
+use sayonce::model::outcome::Remote;
+
+use super::http::{channel, config};
+use super::later::{change, effect, remote, removal, send};
+use super::server::{Act, Server, answer, json as json_answer};
+
+/// One's own server, whose posts can be read.
+const READ: &str = r#"
+secrets = { token = "TOKEN" }
+request = { url = "https://own.example/posts", headers = { Authorization = "Bearer {{ secret.token }}" }, json = { text = "{{ text }}" } }
+success = { status = 201 }
+receipt = { id = "/id", url = "/url" }
+[channels.own.update]
+method = "PUT"
+url = "https://own.example/posts/{{ id }}"
+headers = { Authorization = "Bearer {{ secret.token }}" }
+json = { text = "{{ text }}" }
+status = 200
+[[channels.own.update.answer]]
+status = 409
+pointer = "/code"
+equals = "same"
+means = "already"
+[channels.own.retract]
+method = "DELETE"
+url = "https://own.example/posts/{{ id }}"
+headers = { Authorization = "Bearer {{ secret.token }}" }
+status = 204
+[channels.own.read]
+url = "https://own.example/posts/{{ id }}"
+headers = { Authorization = "Bearer {{ secret.token }}" }
+status = 200
+gone = { status = 404, pointer = "/code", equals = "none" }
+shows = { "/text" = "{{ text }}" }
+[[channels.own.answer]]
+status = 400
+means = "refused"
+[[channels.own.answer]]
+status = [401, 403]
+means = "credentials"
+[[channels.own.answer]]
+status = 429
+means = "rate_limited"
+"#;
+
+const ACCOUNT: &str = "http:own";
+const POSTED: &str = "7 https://own.example/7";
+
+fn target() -> Remote {
+    remote("7", "https://own.example/7")
+}
+
+fn post() -> Value {
+    json!({ "text": "New https://blog.example/a", "url": "https://blog.example/a", "title": "New" })
+}
+
+/// Directs a channel to a server on loopback as a rehearsal does.
+fn open_channel(lines: &str, server: &Server) -> Box<dyn Channel> {
+    let mut config = config(lines);
+    let mut declaration = config.declaration().unwrap().clone();
+    declaration.redirect = Some(server.url());
+    config.service = ServiceConfig::Http(Box::new(declaration));
+    channel(&config, server)
+}
+
+fn sent(lines: &str, claim: Claim, acts: impl IntoIterator<Item = Act>) -> (String, String) {
+    let server = Server::start(acts);
+    let told = send(&mut *open_channel(lines, &server), claim);
+    let requests = server.requests();
+    let lines: Vec<&str> = requests
+        .iter()
+        .map(|request| request.split(" HTTP").next().unwrap())
+        .collect();
+    (told, lines.join(", "))
+}
+
+fn gone() -> Act {
+    json_answer(404, r#"{"code":"none"}"#)
+}
+
+fn done() -> Act {
+    answer(204, "", "")
+}
+
+fn standing(text: &str) -> Act {
+    json_answer(200, &json!({ "id": 7, "text": text }).to_string())
+}
+
+#[test]
+fn a_change_goes_to_the_post_that_the_row_names() {
+    let server = Server::start([standing("x")]);
+    let told = send(
+        &mut *open_channel(READ, &server),
+        change(ACCOUNT, &post(), target()),
+    );
+    assert_eq!(told, format!("accepted by response: {POSTED}"));
+    insta::assert_snapshot!(server.requests()[0], @r#"
+    PUT /posts/7 HTTP/1.1
+    accept-encoding: gzip
+    content-length: 37
+    user-agent: sayonce/VERSION
+    host: server
+    accept: application/json
+    cache-control: no-cache
+    content-type: application/json; charset=utf-8
+    authorization: Bearer s3cret-value
+    sayonce-rehearsal-article: https://blog.example/a
+
+    {"text":"New https://blog.example/a"}
+    "#);
+}
+
+#[test]
+fn a_change_is_judged_by_its_own_table_first() {
+    let check = |act: Act| sent(READ, change(ACCOUNT, &post(), target()), [act]).0;
+    assert_eq!(
+        check(json_answer(409, r#"{"code":"same"}"#)),
+        format!("accepted by response: {POSTED}")
+    );
+    assert_eq!(
+        check(json_answer(409, r#"{"code":"other"}"#)),
+        r#"in doubt: HTTP 409: {"code":"other"}"#
+    );
+    assert_eq!(
+        check(json_answer(200, r#"{"id":8}"#)),
+        r#"in doubt: the answer is about another post: HTTP 200: {"id":8}"#
+    );
+    assert_eq!(
+        check(answer(200, "", "")),
+        format!("accepted by response: {POSTED}")
+    );
+    assert_eq!(
+        check(answer(400, "", "no")),
+        "refused permanently: HTTP 400: no"
+    );
+    assert_eq!(
+        check(answer(403, "", "no")),
+        "refused for our credentials: HTTP 403: no"
+    );
+    assert_eq!(
+        check(answer(429, "Retry-After: 3\r\n", "")),
+        "refused for too many requests (wait 3000 ms): HTTP 429"
+    );
+    for status in [201, 303, 404, 500, 503] {
+        assert_eq!(
+            check(answer(status, "", "x")),
+            format!("in doubt: HTTP {status}: x")
+        );
+    }
+    assert_eq!(check(Act::HangUp).get(..8), Some("in doubt"));
+}
+
+#[test]
+fn a_post_is_gone_when_reading_says_so() {
+    let check = |acts: Vec<Act>| sent(READ, removal(ACCOUNT, target()), acts);
+    let both = "DELETE /posts/7, GET /posts/7";
+    let accepted = format!("accepted by read_back: {POSTED}");
+    let proved = (accepted, both.to_owned());
+    assert_eq!(check(vec![done(), gone()]), proved);
+    assert_eq!(check(vec![gone(), gone()]), proved);
+    assert_eq!(check(vec![Act::HangUp, gone()]), proved);
+    assert_eq!(check(vec![answer(500, "", ""), gone()]), proved);
+    assert_eq!(check(vec![answer(400, "", "no such post"), gone()]), proved);
+    let told = |acts: Vec<Act>| {
+        let (told, lines) = check(acts);
+        assert_eq!(lines, both);
+        told
+    };
+    assert_eq!(
+        told(vec![done(), standing("x")]),
+        "in doubt: the post is still shown, though the service answered: HTTP 204"
+    );
+    assert_eq!(
+        told(vec![answer(500, "", "x"), standing("x")]),
+        "in doubt: the post is still shown: HTTP 500: x"
+    );
+    // A 404 without the service's code may be anybody's.
+    assert_eq!(
+        told(vec![done(), answer(404, "", "nginx")]),
+        "in doubt: whether the post is gone could not be read (HTTP 404: nginx) after: HTTP 204"
+    );
+    assert_eq!(
+        told(vec![answer(400, "", "no"), standing("x")]),
+        "refused permanently: HTTP 400: no"
+    );
+    for (act, expected) in [
+        (
+            answer(403, "", "no"),
+            "refused for our credentials: HTTP 403: no",
+        ),
+        (
+            answer(429, "", ""),
+            "refused for too many requests: HTTP 429",
+        ),
+    ] {
+        assert_eq!(
+            check(vec![act]),
+            (expected.to_owned(), "DELETE /posts/7".to_owned())
+        );
+    }
+}
+
+#[test]
+fn a_row_without_the_id_that_is_needed_sends_nothing() {
+    let by_address = Remote {
+        id: None,
+        url: Some("https://own.example/7".to_owned()),
+    };
+    let needs = "the declaration needs the post's `id`, and the row has none";
+    for claim in [
+        removal(ACCOUNT, by_address.clone()),
+        change(ACCOUNT, &post(), by_address.clone()),
+    ] {
+        assert_eq!(
+            sent(READ, claim, []),
+            (format!("refused permanently: {needs}"), String::new())
+        );
+    }
+    // Where it would be read is another post, or none: that says nothing of this one.
+    let server = Server::start([]);
+    assert_eq!(
+        effect(
+            &mut *open_channel(READ, &server),
+            &removal(ACCOUNT, by_address)
+        ),
+        format!("cannot tell: {needs}")
+    );
+    let other = removal("http:other", target());
+    assert_eq!(
+        sent(READ, other, []).0,
+        "not sent: the claim is for http:other, but the service says that we are http:own"
+    );
+    let bare = READ.split("[channels.own.update]").next().unwrap();
+    assert_eq!(
+        sent(bare, removal(ACCOUNT, target()), []).0,
+        "refused permanently: the declaration has no `retract`"
+    );
+    assert_eq!(
+        sent(bare, change(ACCOUNT, &post(), target()), []).0,
+        "refused permanently: the declaration has no `update`"
+    );
+}
+
+#[test]
+fn an_effect_is_read_off_the_post() {
+    let check = |claim: &Claim, act: Act| {
+        let server = Server::start([act]);
+        effect(&mut *open_channel(READ, &server), claim)
+    };
+    let removal = removal(ACCOUNT, target());
+    assert_eq!(check(&removal, gone()), format!("found {POSTED}"));
+    assert_eq!(check(&removal, standing("x")), "absent");
+    assert_eq!(
+        check(&removal, answer(404, "", "nginx")),
+        "cannot tell: HTTP 404: nginx"
+    );
+    let change = change(ACCOUNT, &post(), target());
+    assert_eq!(
+        check(&change, standing("New\n https://blog.example/a ")),
+        format!("found {POSTED}")
+    );
+    assert_eq!(check(&change, standing("Old")), "absent");
+    assert_eq!(check(&change, gone()), "absent");
+    assert_eq!(
+        check(&change, answer(500, "", "x")),
+        "cannot tell: HTTP 500: x"
+    );
+    let blind = READ.replace("shows = { \"/text\" = \"{{ text }}\" }", "");
+    let server = Server::start([standing("x")]);
+    assert_eq!(
+        effect(&mut *open_channel(&blind, &server), &change),
+        "cannot tell: the declaration's `read` does not say what a post shows"
+    );
+}
+
+const TELEGRAM: &str = "preset = \"telegram\"\nvalues = { chat = \"@blog\" }";
+
+/// A service whose posts can't be read: what proves that one is gone is that there is nothing left to delete.
+#[test]
+fn a_second_deletion_that_finds_nothing_is_a_proof() {
+    let target = || remote("7", "https://t.me/blog/7");
+    let ok = || json_answer(200, r#"{"ok":true,"result":true}"#);
+    let none = || {
+        json_answer(
+            400,
+            r#"{"ok":false,"error_code":400,"description":"Bad Request: message to delete not found"}"#,
+        )
+    };
+    let check = |acts: Vec<Act>| {
+        let (told, lines) = sent(TELEGRAM, removal("telegram:own", target()), acts);
+        let count = lines.matches("POST").count();
+        (told, count)
+    };
+    let accepted = "accepted by read_back: 7 https://t.me/blog/7".to_owned();
+    assert_eq!(check(vec![ok(), none()]), (accepted.clone(), 2));
+    assert_eq!(check(vec![none()]), (accepted.clone(), 1));
+    assert_eq!(check(vec![Act::HangUp, none()]), (accepted, 2));
+    assert_eq!(
+        check(vec![ok(), ok()]).0,
+        r#"in doubt: whether the post is gone could not be read (asked again, the service answered: HTTP 200: {"ok":true,"result":true}) after: HTTP 200"#
+    );
+    let old = json_answer(
+        400,
+        r#"{"ok":false,"error_code":400,"description":"Bad Request: message can't be deleted"}"#,
+    );
+    assert_eq!(
+        check(vec![old]),
+        (
+            r#"refused permanently: HTTP 400: {"ok":false,"error_code":400,"description":"Bad Request: message can't be deleted"}"#.to_owned(),
+            1
+        )
+    );
+    let server = Server::start([]);
+    assert_eq!(
+        effect(
+            &mut *open_channel(TELEGRAM, &server),
+            &removal("telegram:own", target())
+        ),
+        "cannot tell: the declaration has no `read`, so no post can be looked at"
+    );
+
+    let change = || change("telegram:own", &post(), target());
+    let same = json_answer(
+        400,
+        r#"{"ok":false,"error_code":400,"description":"Bad Request: message is not modified: specified new message content and reply markup are exactly the same"}"#,
+    );
+    assert_eq!(
+        sent(TELEGRAM, change(), [same]).0,
+        "accepted by response: 7 https://t.me/blog/7"
+    );
+    let missing = json_answer(
+        400,
+        r#"{"ok":false,"error_code":400,"description":"Bad Request: message to edit not found"}"#,
+    );
+    assert_eq!(
+        sent(TELEGRAM, change(), [missing]).0,
+        r#"refused permanently: HTTP 400: {"ok":false,"error_code":400,"description":"Bad Request: message to edit not found"}"#
+    );
+}
+
+const SLACK: &str = "preset = \"slack\"\nvalues = { channel = \"C1\" }";
+const WEIBO: &str = "preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\" }";
+const MICROPUB: &str =
+    "preset = \"micropub\"\nvalues = { endpoint = \"https://second.example/micropub\" }";
+const LINKEDIN: &str = "preset = \"linkedin\"\nvalues = { author = \"urn:li:person:x\" }";
+const WORDPRESS: &str =
+    "preset = \"wordpress\"\nvalues = { server = \"https://wordpress.example\", author = 7 }";
+
+#[test]
+fn each_preset_takes_down_what_it_made() {
+    let check_id = |lines: &str, id: &str, acts: Vec<Act>| {
+        let (_, preset) = lines.split_once('"').unwrap();
+        let (preset, _) = preset.split_once('"').unwrap();
+        let target = remote(id, "https://service.example/7");
+        let claim = removal(&format!("{preset}:own"), target);
+        let (told, requests) = sent(lines, claim, acts);
+        format!("{told}\n{requests}")
+    };
+    let check = |lines: &str, acts: Vec<Act>| check_id(lines, "7", acts);
+    let of_urn = |acts: Vec<Act>| check_id(LINKEDIN, "urn:li:share:7", acts);
+    let discord = |acts: Vec<Act>| check("preset = \"discord\"", acts);
+    let ok = |body: &str| json_answer(200, body);
+    let unknown = || json_answer(404, r#"{"message":"Unknown Message","code":10008}"#);
+    let webhook = json_answer(404, r#"{"message":"Unknown Webhook","code":10015}"#);
+    let not_found = ok(r#"{"ok":false,"error":"message_not_found"}"#);
+    let trash = || ok(r#"{"id":7,"status":"trash"}"#);
+    let invalid = || json_answer(404, r#"{"code":"rest_post_invalid_id"}"#);
+    let weibo_gone = json_answer(400, r#"{"error_code":20101}"#);
+    let told = [
+        discord(vec![done(), unknown()]),
+        discord(vec![unknown(), unknown()]),
+        discord(vec![webhook]),
+        check(SLACK, vec![ok(r#"{"ok":true}"#), not_found]),
+        check(
+            SLACK,
+            vec![ok(r#"{"ok":false,"error":"cant_delete_message"}"#)],
+        ),
+        check(WEIBO, vec![ok(r#"{"id":7}"#), weibo_gone]),
+        check(MICROPUB, vec![done(), answer(410, "", "gone")]),
+        check(WORDPRESS, vec![trash(), trash()]),
+        check(WORDPRESS, vec![invalid(), invalid()]),
+        of_urn(vec![done(), json_answer(404, r#"{"status":404}"#)]),
+        of_urn(vec![done(), json_answer(403, r#"{"status":403}"#)]),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    accepted by read_back: 7 https://service.example/7
+    DELETE /hooks/123/s3cret-value/messages/7, GET /hooks/123/s3cret-value/messages/7
+    accepted by read_back: 7 https://service.example/7
+    DELETE /hooks/123/s3cret-value/messages/7, GET /hooks/123/s3cret-value/messages/7
+    refused for our credentials: HTTP 404: {"message":"Unknown Webhook","code":10015}
+    DELETE /hooks/123/s3cret-value/messages/7
+    accepted by read_back: 7 https://service.example/7
+    POST /api/chat.delete, POST /api/chat.delete
+    refused permanently: HTTP 200: {"ok":false,"error":"cant_delete_message"}
+    POST /api/chat.delete
+    accepted by read_back: 7 https://service.example/7
+    POST /2/statuses/destroy.json, POST /2/statuses/destroy.json
+    accepted by read_back: 7 https://service.example/7
+    POST /micropub, GET /7
+    accepted by read_back: 7 https://service.example/7
+    DELETE /wp-json/wp/v2/posts/7, GET /wp-json/wp/v2/posts/7?context=edit
+    accepted by read_back: 7 https://service.example/7
+    DELETE /wp-json/wp/v2/posts/7, GET /wp-json/wp/v2/posts/7?context=edit
+    accepted by read_back: urn:li:share:7 https://service.example/7
+    DELETE /rest/posts/urn%3Ali%3Ashare%3A7, GET /rest/posts/urn%3Ali%3Ashare%3A7
+    in doubt: whether the post is gone could not be read (HTTP 403: {"status":403}) after: HTTP 204
+    DELETE /rest/posts/urn%3Ali%3Ashare%3A7, GET /rest/posts/urn%3Ali%3Ashare%3A7
+    "#);
+}
