@@ -10,6 +10,7 @@ use sayonce::clock::SystemClock;
 use sayonce::config::Config;
 use sayonce::environment::Environment;
 use sayonce::model::claim::{Claim, Landing, PushedClaim};
+use sayonce::model::delivery::Operation;
 use sayonce::model::ids::{Account, ChannelName, IdempotencyKey, Token};
 use sayonce::model::item::ItemId;
 use sayonce::model::outcome::{Listing, Lookup, Opening, Outcome, Remote};
@@ -97,7 +98,7 @@ fn claim(account: &str, post: Value, url: &str, claimed_at: &str) -> Claim {
         item: ItemId::from_stored("a"),
         channel: ChannelName::new("there").unwrap(),
         account: Account::new(account),
-        operation: sayonce::model::delivery::Operation::Publish,
+        operation: Operation::Publish,
         target: None,
         token: Token::from_bytes([7; 16]),
         key: IdempotencyKey::parse(&format!("so1-{}", "5f".repeat(32))).unwrap(),
@@ -112,6 +113,11 @@ fn claim(account: &str, post: Value, url: &str, claimed_at: &str) -> Claim {
 fn publish(channel: &mut dyn Channel, claim: Claim) -> String {
     let landing = Landing::attest([claim.token.clone()]);
     tell(&channel.publish(&[PushedClaim::prove(claim, &landing).unwrap()]))
+}
+
+fn retract(channel: &mut dyn Channel, claim: Claim) -> String {
+    let landing = Landing::attest([claim.token.clone()]);
+    tell(&channel.retract(&PushedClaim::prove(claim, &landing).unwrap()))
 }
 
 fn tell(outcome: &Outcome) -> String {
@@ -229,6 +235,74 @@ fn mastodon_family(name: &'static str) -> String {
         let lookup = channel("mastodon", &server).lookup(&article);
         line(what, tell_lookup(&lookup));
     }
+    for (what, text) in mastodon_family_later(&recorded, &account) {
+        line(what, text);
+    }
+    told
+}
+
+/// What a server of Mastodon's API answered about a post that stands, as the adapter takes it.
+fn mastodon_family_later(recorded: &Recorded, account: &str) -> Vec<(&'static str, String)> {
+    let id = recorded.body("get status")["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let text = recorded.body("status source")["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let of = |operation: Operation| Claim {
+        operation,
+        target: Some(Remote {
+            id: Some(id.clone()),
+            url: None,
+        }),
+        ..claim(
+            account,
+            json!({ "text": text, "visibility": "public" }),
+            "https://example.org/a",
+            "2026-11-29T17:12:41.000Z",
+        )
+    };
+    let whoami = "verify_credentials";
+    let serve = |titles: &[&str]| Server::start(titles.iter().map(|title| recorded.get(title)));
+    let mut told = Vec::new();
+    for (what, titles) in [
+        ("retract", [whoami, "delete", "get after delete", whoami]),
+        (
+            "retract, gone already",
+            [whoami, "delete again", "get after delete", whoami],
+        ),
+        (
+            "retract, still there",
+            [whoami, "delete", "get status", whoami],
+        ),
+    ] {
+        let server = serve(&titles);
+        let outcome = retract(&mut *channel("mastodon", &server), of(Operation::Retract));
+        told.push((what, outcome));
+    }
+    for (what, operation, titles) in [
+        (
+            "is it gone? yes",
+            Operation::Retract,
+            [whoami, "get after delete", whoami],
+        ),
+        (
+            "is it gone? no",
+            Operation::Retract,
+            [whoami, "get status", whoami],
+        ),
+        (
+            "does it read so? yes",
+            Operation::Update(1),
+            [whoami, "get status", "status source"],
+        ),
+    ] {
+        let server = serve(&titles);
+        let lookup = channel("mastodon", &server).effect(&of(operation));
+        told.push((what, tell_lookup(&lookup)));
+    }
     told
 }
 
@@ -247,6 +321,12 @@ fn mitra_honours_the_key_and_has_nothing_under_it_once_the_post_is_deleted() {
     lookup, it is there: found 01a2284b-ef4b-7a91-bab0-a3488efd7834
     lookup, it is not there: absent
     lookup, bad token: cannot tell: HTTP 401: {"error":"auth header is not present","error_description":"auth header is not present"}
+    retract: accepted, read_back: 01a2284b-ef4b-7a91-bab0-a3488efd7834
+    retract, gone already: accepted, read_back: 01a2284b-ef4b-7a91-bab0-a3488efd7834
+    retract, still there: in doubt: the post is still shown, though the service answered: HTTP 200
+    is it gone? yes: found 01a2284b-ef4b-7a91-bab0-a3488efd7834
+    is it gone? no: absent
+    does it read so? yes: found 01a2284b-ef4b-7a91-bab0-a3488efd7834
     "#);
 }
 
@@ -265,6 +345,12 @@ fn gotosocial_ignores_the_key_and_posts_again() {
     lookup, it is there: found 01M8M4PVA9MZ0QRAHGXWZFF1R0
     lookup, it is not there: absent
     lookup, bad token: cannot tell: HTTP 401: {"error":"Unauthorized: token not supplied"}
+    retract: accepted, read_back: 01M8M4PVA9MZ0QRAHGXWZFF1R0
+    retract, gone already: accepted, read_back: 01M8M4PVA9MZ0QRAHGXWZFF1R0
+    retract, still there: in doubt: the post is still shown, though the service answered: HTTP 200
+    is it gone? yes: found 01M8M4PVA9MZ0QRAHGXWZFF1R0
+    is it gone? no: absent
+    does it read so? yes: found 01M8M4PVA9MZ0QRAHGXWZFF1R0
     "#);
 }
 
@@ -283,6 +369,12 @@ fn snac_ignores_the_key_takes_any_length_and_refuses_in_html() {
     lookup, it is there: found 17959714872c8d0aedbfeb6f8580e60894ca2e98f7
     lookup, it is not there: absent
     lookup, bad token: cannot tell: HTTP 401
+    retract: accepted, read_back: 17959714872c8d0aedbfeb6f8580e60894ca2e98f7
+    retract, gone already: accepted, read_back: 17959714872c8d0aedbfeb6f8580e60894ca2e98f7
+    retract, still there: in doubt: the post is still shown, though the service answered: HTTP 200
+    is it gone? yes: found 17959714872c8d0aedbfeb6f8580e60894ca2e98f7
+    is it gone? no: absent
+    does it read so? yes: found 17959714872c8d0aedbfeb6f8580e60894ca2e98f7
     ");
 }
 
@@ -302,6 +394,12 @@ fn an_internal_error_for_a_replayed_key_means_look() {
     lookup, it is there: found 1795971553921
     lookup, it is not there: absent
     lookup, bad token: cannot tell: HTTP 401: {"error":"This method requires an authenticated user"}
+    retract: accepted, read_back: 1795971553921
+    retract, gone already: accepted, read_back: 1795971553921
+    retract, still there: in doubt: the post is still shown, though the service answered: HTTP 200
+    is it gone? yes: found 1795971553921
+    is it gone? no: absent
+    does it read so? yes: found 1795971553921
     "#);
 }
 
@@ -399,6 +497,35 @@ fn pds(name: &'static str) -> String {
         let lookup = channel("bluesky", &server).lookup(&post("3mabcdefghi2z", record));
         line(what, tell_lookup(&lookup));
     }
+    let standing = Claim {
+        operation: Operation::Retract,
+        target: Some(Remote {
+            id: Some(format!("at://{did}/app.bsky.feed.post/3mabcdefghi2z")),
+            url: None,
+        }),
+        ..post("3mabcdefghi2z", &record)
+    };
+    let gone = "getRecord 3mabcdefghi2z after delete";
+    for (what, titles) in [
+        ("retract", [session, "deleteRecord 3mabcdefghi2z", gone]),
+        (
+            "retract, gone already",
+            [session, "deleteRecord 3mabcdefghi2z again", gone],
+        ),
+        (
+            "retract, still there",
+            [session, "deleteRecord 3mabcdefghi2z", stored],
+        ),
+    ] {
+        let server = Server::start(titles.map(|title| recorded.get(title)));
+        let outcome = retract(&mut *channel("bluesky", &server), standing.clone());
+        line(what, outcome);
+    }
+    for (what, title) in [("is it gone? yes", gone), ("is it gone? no", stored)] {
+        let server = Server::start([session, title].map(|title| recorded.get(title)));
+        let lookup = channel("bluesky", &server).effect(&standing);
+        line(what, tell_lookup(&lookup));
+    }
     let pages = [session, "listRecords limit=2"].map(|title| recorded.get(title));
     let last = answer(200, "", r#"{"records":[]}"#);
     let server = Server::start(pages.into_iter().chain([last]));
@@ -433,6 +560,11 @@ fn a_pds_of_the_0_4_line() {
     lookup, it is there: found at://DID/app.bsky.feed.post/3mabcdefghi2z
     lookup, another is there: cannot tell: another record stands under the claim's key
     lookup, it is not there: absent
+    retract: accepted, read_back: at://DID/app.bsky.feed.post/3mabcdefghi2z
+    retract, gone already: accepted, read_back: at://DID/app.bsky.feed.post/3mabcdefghi2z
+    retract, still there: in doubt: the post is still shown, though the service answered: HTTP 200
+    is it gone? yes: found at://DID/app.bsky.feed.post/3mabcdefghi2z
+    is it gone? no: absent
     list: 2 posts: at://DID/app.bsky.feed.post/sha256.0123abcd, at://DID/app.bsky.feed.post/my-article-slug
     "#);
 }
@@ -460,6 +592,11 @@ fn a_pds_of_the_0_5_line_differs_in_a_reason_and_in_no_outcome() {
     lookup, it is there: found at://DID/app.bsky.feed.post/3mabcdefghi2z
     lookup, another is there: cannot tell: another record stands under the claim's key
     lookup, it is not there: absent
+    retract: accepted, read_back: at://DID/app.bsky.feed.post/3mabcdefghi2z
+    retract, gone already: accepted, read_back: at://DID/app.bsky.feed.post/3mabcdefghi2z
+    retract, still there: in doubt: the post is still shown, though the service answered: HTTP 200
+    is it gone? yes: found at://DID/app.bsky.feed.post/3mabcdefghi2z
+    is it gone? no: absent
     list: 2 posts: at://DID/app.bsky.feed.post/sha256.0123abcd, at://DID/app.bsky.feed.post/my-article-slug
     "#);
     let outcomes = |name| {

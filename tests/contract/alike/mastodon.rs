@@ -107,6 +107,15 @@ fn mastodon_steps(url: &str, token: &str) -> Vec<Step> {
 /// What follows: reading, and deleting the first post.
 fn mastodon_later_steps(url: &str, token: &str, account: &str, id: &str) -> Vec<Step> {
     let get = |path: &str| Call::get(format!("{url}{path}")).bearer(token);
+    const EDITED: &[&str] = &["/id", "/url", "/content", "/spoiler_text", "/sensitive"];
+    let edit = |id: &str, text: &str| Call {
+        method: "PUT",
+        ..Call::post(
+            format!("{url}/api/v1/statuses/{id}"),
+            json!({ "status": text, "spoiler_text": "", "sensitive": false }),
+        )
+        .bearer(token)
+    };
     let delete = || Call {
         method: "DELETE",
         ..get(&format!("/api/v1/statuses/{id}"))
@@ -130,6 +139,14 @@ fn mastodon_later_steps(url: &str, token: &str, account: &str, id: &str) -> Vec<
         step("no post", &[], get("/api/v1/statuses/1")),
         step(
             "the text of a post",
+            &["/text"],
+            get(&format!("/api/v1/statuses/{id}/source")),
+        ),
+        step("an edit", EDITED, edit(id, "Edited")),
+        step("the same edit", EDITED, edit(id, "Edited")),
+        step("an edit of no post", &[], edit("1", "Edited")),
+        step(
+            "the text of an edited post",
             &["/text"],
             get(&format!("/api/v1/statuses/{id}/source")),
         ),

@@ -10,9 +10,10 @@ use sayonce::config::{ChannelConfig, Config};
 use sayonce::environment::Environment;
 use sayonce::model::channel::Kind;
 use sayonce::model::claim::{Claim, Landing, PushedClaim};
+use sayonce::model::delivery::Operation;
 use sayonce::model::ids::{Account, IdempotencyKey, Token};
 use sayonce::model::item::ItemId;
-use sayonce::model::outcome::{Listing, Lookup, Opening, Outcome, Refusal, Remote, Wait};
+use sayonce::model::outcome::{Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, Wait};
 use sayonce::model::post::Post;
 use sayonce::model::time::Timestamp;
 use serde_json::{Value, json};
@@ -54,6 +55,9 @@ request = { url = "http://localhost:9/{{ secret.token }}", headers = { Authoriza
 success = { status = [200, 201, 202], pointer = "/ok", equals = true }
 receipt = { id = "/id", url = "/url" }
 lookup = { url = "http://localhost:9/list?{{ secret.token }}", status = 200, list = "/posts", match_url = "/url", match_text = "/text", id = "/id", post_url = "/url", time = "/at", covers = "older", page_size = 3 }
+update = { method = "PUT", url = "http://localhost:9/{{ id }}", json = { text = "{{ text }}" }, status = 200 }
+retract = { method = "DELETE", url = "http://localhost:9/{{ id }}", status = 204 }
+read = { url = "http://localhost:9/{{ id }}?{{ secret.token }}", status = 200, gone = { status = 404, pointer = "/code", equals = 7 }, shows = { "/text" = "{{ text }}" } }
 answer = [
   { status = 400, means = "refused" },
   { status = [401, 403], means = "credentials" },
@@ -64,8 +68,9 @@ answer = [
 /// Plays a service: a byte for the kind (`i`, `b`, `m`, `h`, `d`), a byte for the call, then the answers of one connection
 /// each, with `\x1e` between them; a final `\x01` resets the connection that it ends.
 ///
-/// The calls: `w` writes after a good login, `l` looks up and `r` lists after one; `W`, `L`, `R`, and `o` (open) get
-/// every answer from the input.
+/// The calls: `w` writes after a good login, `u` changes a post and `x` takes one down, `l` looks up, `y` looks whether
+/// the post is gone and `v` whether it was changed, `r` lists after one; in capitals, and for `o` (open), every answer is
+/// from the input.
 pub(crate) fn services(bytes: &[u8]) -> bool {
     let [kind, call, rest @ ..] = bytes else {
         return false;
@@ -98,6 +103,29 @@ pub(crate) fn services(bytes: &[u8]) -> bool {
                 assert_justified(kind, &outcome, answers.first().map_or(&[], Vec::as_slice));
             }
             !matches!(outcome, Outcome::InDoubt { .. } | Outcome::NotSent { .. })
+        }
+        b'u' | b'U' | b'x' | b'X' => {
+            let is_removal = call.eq_ignore_ascii_case(&b'x');
+            let claim = later_claim(kind, claim, is_removal);
+            let landing = Landing::attest([claim.token.clone()]);
+            let pushed = PushedClaim::prove(claim, &landing).expect("its token landed");
+            let outcome = if is_removal {
+                channel.retract(&pushed)
+            } else {
+                channel.update(&pushed)
+            };
+            assert_outcome(kind, &outcome);
+            if let Outcome::Accepted { evidence, .. } = &outcome {
+                let is_read_back = *evidence == Evidence::ReadBack;
+                assert_eq!(is_read_back, is_removal, "{outcome:?}");
+            }
+            !matches!(outcome, Outcome::InDoubt { .. } | Outcome::NotSent { .. })
+        }
+        b'y' | b'Y' | b'v' | b'V' => {
+            let is_removal = call.eq_ignore_ascii_case(&b'y');
+            let lookup = channel.effect(&later_claim(kind, claim, is_removal));
+            assert_lookup(&lookup);
+            !matches!(lookup, Lookup::CannotTell { .. })
         }
         b'l' | b'L' => {
             let lookup = channel.lookup(&claim);
@@ -273,7 +301,7 @@ fn claim(kind: Kind, account: &str) -> Claim {
         item: ItemId::from_stored("a"),
         channel: config(kind).name().clone(),
         account: Account::new(account),
-        operation: sayonce::model::delivery::Operation::Publish,
+        operation: Operation::Publish,
         target: None,
         token: Token::from_bytes([7; 16]),
         key: IdempotencyKey::parse(&format!("so1-{}", "5f".repeat(32))).expect("that is a key"),
@@ -282,6 +310,26 @@ fn claim(kind: Kind, account: &str) -> Claim {
         canonical_url: "https://blog.example/a".to_owned(),
         first_claimed_at: time("2026-11-29T10:00:00.400Z"),
         send_before: time("2026-11-29T10:00:30.400Z"),
+    }
+}
+
+/// A claim that changes or takes down a post which stands.
+fn later_claim(kind: Kind, claim: Claim, is_removal: bool) -> Claim {
+    let id = match kind {
+        Kind::Bluesky => format!("at://{DID}/app.bsky.feed.post/3mxsq2xq2xk2a"),
+        Kind::IndexNow | Kind::Mastodon | Kind::Devto | Kind::Http => "7".to_owned(),
+    };
+    Claim {
+        operation: if is_removal {
+            Operation::Retract
+        } else {
+            Operation::Update(1)
+        },
+        target: Some(Remote {
+            id: Some(id),
+            url: Some("https://service.example/7".to_owned()),
+        }),
+        ..claim
     }
 }
 
