@@ -90,7 +90,8 @@ fn channel(kind: &str, server: &Server) -> Box<dyn Channel> {
     .unwrap()
 }
 
-fn claim(account: &str, post: Value, url: &str, claimed_at: &str) -> Claim {
+/// A claim that announces an article.
+pub(in crate::contract) fn claim(account: &str, post: Value, url: &str, claimed_at: &str) -> Claim {
     let Value::Object(post) = post else {
         unreachable!("a post is an object")
     };
@@ -113,6 +114,10 @@ fn claim(account: &str, post: Value, url: &str, claimed_at: &str) -> Claim {
 fn publish(channel: &mut dyn Channel, claim: Claim) -> String {
     let landing = Landing::attest([claim.token.clone()]);
     tell(&channel.publish(&[PushedClaim::prove(claim, &landing).unwrap()]))
+}
+
+fn telling(told: &mut String, what: &str, text: &str) {
+    writeln!(told, "{what}: {text}").unwrap();
 }
 
 fn retract(channel: &mut dyn Channel, claim: Claim) -> String {
@@ -183,7 +188,7 @@ fn mastodon_family(name: &'static str) -> String {
         &made_at,
     );
     let mut told = String::new();
-    let mut line = |what: &str, text: String| writeln!(told, "{what}: {text}").unwrap();
+    let mut line = |what: &str, text: String| telling(&mut told, what, &text);
 
     let server = Server::start(
         ["verify_credentials", "instance v2", "instance"].map(|title| recorded.get(title)),
@@ -419,17 +424,15 @@ fn pds(name: &'static str) -> String {
         )
     };
     let mut told = String::new();
-    let mut line = |what: &str, text: String| {
-        writeln!(told, "{what}: {}", text.replace(&did, "DID")).unwrap();
-    };
+    let mut line = |what: &str, text: String| telling(&mut told, what, &text.replace(&did, "DID"));
 
-    let server = Server::start([recorded.get(session)]);
-    line("open", tell_opening(&channel("bluesky", &server).open()));
-    let server = Server::start([recorded.get("createSession bad password")]);
-    line(
-        "open, bad password",
-        tell_opening(&channel("bluesky", &server).open()),
-    );
+    for (what, title) in [
+        ("open", session),
+        ("open, bad password", "createSession bad password"),
+    ] {
+        let server = Server::start([recorded.get(title)]);
+        line(what, tell_opening(&channel("bluesky", &server).open()));
+    }
 
     for (what, title, attempt) in [
         ("put", "putRecord new TID 3mabcdefghj2z swapRecord=null", 1),
@@ -497,13 +500,32 @@ fn pds(name: &'static str) -> String {
         let lookup = channel("bluesky", &server).lookup(&post("3mabcdefghi2z", record));
         line(what, tell_lookup(&lookup));
     }
+    for (what, text) in pds_later(&recorded, &did, post("3mabcdefghi2z", &record)) {
+        line(what, text);
+    }
+    let pages = [session, "listRecords limit=2"].map(|title| recorded.get(title));
+    let last = answer(200, "", r#"{"records":[]}"#);
+    let server = Server::start(pages.into_iter().chain([last]));
+    let since = Timestamp::parse("2026-01-01T00:00:00.000Z").unwrap();
+    line(
+        "list",
+        tell_listing(&channel("bluesky", &server).recent(since)),
+    );
+    told
+}
+
+/// What a PDS answered about a record that is deleted, as the adapter takes it.
+fn pds_later(recorded: &Recorded, did: &str, standing: Claim) -> Vec<(&'static str, String)> {
+    let session = "createSession app password";
+    let stored = "getRecord 3mabcdefghi2z after put";
+    let mut told = Vec::new();
     let standing = Claim {
         operation: Operation::Retract,
         target: Some(Remote {
             id: Some(format!("at://{did}/app.bsky.feed.post/3mabcdefghi2z")),
             url: None,
         }),
-        ..post("3mabcdefghi2z", &record)
+        ..standing
     };
     let gone = "getRecord 3mabcdefghi2z after delete";
     for (what, titles) in [
@@ -519,21 +541,13 @@ fn pds(name: &'static str) -> String {
     ] {
         let server = Server::start(titles.map(|title| recorded.get(title)));
         let outcome = retract(&mut *channel("bluesky", &server), standing.clone());
-        line(what, outcome);
+        told.push((what, outcome));
     }
     for (what, title) in [("is it gone? yes", gone), ("is it gone? no", stored)] {
         let server = Server::start([session, title].map(|title| recorded.get(title)));
         let lookup = channel("bluesky", &server).effect(&standing);
-        line(what, tell_lookup(&lookup));
+        told.push((what, tell_lookup(&lookup)));
     }
-    let pages = [session, "listRecords limit=2"].map(|title| recorded.get(title));
-    let last = answer(200, "", r#"{"records":[]}"#);
-    let server = Server::start(pages.into_iter().chain([last]));
-    let since = Timestamp::parse("2026-01-01T00:00:00.000Z").unwrap();
-    line(
-        "list",
-        tell_listing(&channel("bluesky", &server).recent(since)),
-    );
     told
 }
 

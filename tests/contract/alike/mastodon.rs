@@ -106,8 +106,8 @@ fn mastodon_steps(url: &str, token: &str) -> Vec<Step> {
 
 /// What follows: reading, and deleting the first post.
 fn mastodon_later_steps(url: &str, token: &str, account: &str, id: &str) -> Vec<Step> {
-    let get = |path: &str| Call::get(format!("{url}{path}")).bearer(token);
     const EDITED: &[&str] = &["/id", "/url", "/content", "/spoiler_text", "/sensitive"];
+    let get = |path: &str| Call::get(format!("{url}{path}")).bearer(token);
     let edit = |id: &str, text: &str| Call {
         method: "PUT",
         ..Call::post(
