@@ -101,7 +101,7 @@ json = { text = "{{ txt }}", deep = [{ x = "{{ id }}" }], title = "{{ title", y 
     sayonce.toml:15: `channels.own.request.json.text` names `txt`, which is not there
       hint: did you mean `text`?
     sayonce.toml:15: `channels.own.request.json.deep[0].x` names `id`, which is not there
-      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key
+      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
     sayonce.toml:15: `channels.own.request.json.title` is no template: unexpected end of input, expected end of variable block
       hint: write it like `{{ text }}` or `{{ title | upper }}`
     sayonce.toml:15: `channels.own.request.json.y` is no template: filter nofilter is unknown
@@ -252,7 +252,7 @@ fn a_lookup_must_say_how_far_it_reaches_and_by_what_a_post_is_known() {
       hint: say how one knows that the list reaches back past a post: `covers = "all"` (it always does), or `covers = "older"` with `time` (an older post shows it), `page_size` (a shorter list is whole), or `whole`
     ---
     sayonce.toml:10: `channels.own.lookup.url` names `text`, which is not there
-      hint: the variables here are url, title, slug, key, since
+      hint: the variables here are url, title, slug, key, now, since
     ---
     sayonce.toml:10: `channels.own.lookup.match_url` is `v`, no JSON pointer
       hint: write a JSON pointer: `/` before each name, such as `"/result/message_id"`, or `""` for the whole

@@ -115,6 +115,11 @@ impl Http {
         &*self.clock
     }
 
+    /// Returns the clock, for what has to know the time by itself.
+    pub(crate) fn shared_clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
     /// Returns what makes texts of this channel's services fit to be shown.
     pub(crate) fn scrubber(&mut self) -> &mut Scrubber {
         &mut self.scrubber

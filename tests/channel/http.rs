@@ -59,6 +59,8 @@ pub(super) fn channel(config: &ChannelConfig, server: &Server) -> Box<dyn Channe
     for (name, variable) in &declaration.secrets {
         let value = if declaration.secret_address() == Some(name) {
             format!("{}hooks/123/{SECRET}", server.url())
+        } else if variable.starts_with("GHOST") {
+            format!("6748592f4b9b7700010f6564:{}", "5a".repeat(32))
         } else {
             SECRET.to_owned()
         };

@@ -4,7 +4,7 @@ use super::http::{channel, config, full_claim, on_server, outcome, publish};
 use super::server::{Act, Server, answer, json};
 use super::{tell, tell_lookup};
 
-const PRESETS: [(&str, &str); 11] = [
+const PRESETS: [(&str, &str); 12] = [
     (
         "custom",
         r#"values = { endpoint = "https://own.example/posts" }"#,
@@ -23,6 +23,7 @@ const PRESETS: [(&str, &str); 11] = [
         "wordpress",
         r#"values = { server = "https://wordpress.example", author = 7 }"#,
     ),
+    ("ghost", r#"values = { server = "https://ghost.example/" }"#),
     (
         "webmention",
         r#"values = { endpoint = "https://bridge.example/webmention", target = "https://bridge.example/" }"#,
@@ -70,6 +71,7 @@ fn every_preset_loads_with_its_policy_and_limit() {
     micropub: at_most_once, 1000 ms, None Graphemes, precheck false
     linkedin: at_most_once, 1000 ms, Some(3000) Utf16, precheck false
     wordpress: verified, 1000 ms, None Graphemes, precheck true
+    ghost: verified, 1000 ms, None Graphemes, precheck true
     webmention: at_least_once, 1000 ms, None Graphemes, precheck false
     websub: at_least_once, 1000 ms, None Graphemes, precheck false
     ");
@@ -119,6 +121,8 @@ fn a_preset_without_its_values_says_what_is_needed() {
     wordpress
       hint: write `values.server = "…"`: the site, such as `https://wordpress.example`
       hint: write `values.author = "…"`: the user's number, which the address of the profile has (`user_id=`): whose posts are looked through
+    ghost
+      hint: write `values.server = "…"`: the site's own address in Ghost, such as `https://blog.ghost.example`
     webmention
       hint: write `values.endpoint = "…"`: the target's Webmention endpoint
       hint: write `values.target = "…"`: the address that the article mentions
@@ -209,6 +213,14 @@ fn every_request_is_as_its_service_wants_it() {
     authorization: Basic czNjcmV0LXZhbHVlOnMzY3JldC12YWx1ZQ==
 
     {"title":"Hello & <you>","content":"<p>A &quot;first&quot; post</p>\n<p><a href=\"https://blog.example/a\">https://blog.example/a</a></p>","status":"publish"}
+    ---
+    POST /ghost/api/admin/posts/?source=html HTTP/1.1
+    cache-control: no-cache
+    content-type: application/json; charset=utf-8
+    authorization: Ghost eyJhbGciOiJIUzI1NiIsImtpZCI6IjY3NDg1OTJmNGI5Yjc3MDAwMTBmNjU2NCIsInR5cCI6IkpXVCJ9.eyJpYXQiOjE3OTU5NDY0MDAsImV4cCI6MTc5NTk0NjcwMCwiYXVkIjoiL2FkbWluLyJ9.lisRT4C0Qop4IpngEO2SGCueX-NvJXge7VzGNcPlTCg
+    accept-version: v5.0
+
+    {"posts":[{"title":"Hello & <you>","html":"<p>A &quot;first&quot; post</p>\n<p><a href=\"https://blog.example/a\">https://blog.example/a</a></p>","canonical_url":"https://blog.example/a","tags":["static site","rust"],"status":"published"}]}
     ---
     POST /webmention HTTP/1.1
     cache-control: no-cache
@@ -441,6 +453,85 @@ fn wordpress() {
     refused for our credentials: HTTP 401: {"code":"rest_cannot_create"}
     in doubt: HTTP 200: <html>
     in doubt: HTTP 500: {"code":"db_insert_error"}
+    "#);
+}
+
+#[test]
+fn ghost() {
+    let post = r#"{"posts":[{"id":"6748","url":"https://ghost.example/a/"}]}"#;
+    let error = |sort: &str| format!(r#"{{"errors":[{{"type":"{sort}"}}]}}"#);
+    insta::assert_snapshot!(check("ghost", &[
+        json(201, post),
+        json(201, r#"{"posts":[]}"#),
+        json(422, &error("ValidationError")),
+        json(401, &error("UnauthorizedError")),
+        json(403, &error("NoPermissionError")),
+        json(429, &error("TooManyRequestsError")),
+        json(409, &error("UpdateCollisionError")),
+        json(500, &error("InternalServerError")),
+    ]), @r#"
+    accepted by response: 6748 https://ghost.example/a/
+    in doubt: HTTP 201: {"posts":[]}
+    refused permanently: HTTP 422: {"errors":[{"type":"ValidationError"}]}
+    refused for our credentials: HTTP 401: {"errors":[{"type":"UnauthorizedError"}]}
+    refused for our credentials: HTTP 403: {"errors":[{"type":"NoPermissionError"}]}
+    refused for too many requests: HTTP 429: {"errors":[{"type":"TooManyRequestsError"}]}
+    in doubt: HTTP 409: {"errors":[{"type":"UpdateCollisionError"}]}
+    in doubt: HTTP 500: {"errors":[{"type":"InternalServerError"}]}
+    "#);
+}
+
+#[test]
+fn every_request_to_ghost_is_signed_and_neither_key_nor_token_is_shown() {
+    let key = format!("6748592f4b9b7700010f6564:{}", "5a".repeat(32));
+    let token = sayonce::config::http::environment()
+        .render_str(
+            "{{ key | jwt_hs256(now, audience='/admin/') }}",
+            minijinja::context! { key => &key, now => 1_795_946_400_i64 },
+        )
+        .unwrap();
+    // A service that gives back what it got.
+    let echo = format!(
+        r#"{{"key":"{key}","hex":"{}","token":"{token}"}}"#,
+        "5a".repeat(32)
+    );
+    let (told, request) = publish(&lines("ghost"), json(500, &echo));
+    let request = request.replace(&token, "TOKEN");
+    assert!(
+        request.contains("\nauthorization: Ghost TOKEN\n"),
+        "{request}"
+    );
+    assert!(request.starts_with("POST /ghost/api/admin/posts/?source=html HTTP/1.1\n"));
+    let body = request.lines().last().unwrap();
+    assert_eq!(
+        body,
+        r#"{"posts":[{"title":"Hello & <you>","html":"<p>A &quot;first&quot; post</p>\n<p><a href=\"https://blog.example/a\">https://blog.example/a</a></p>","canonical_url":"https://blog.example/a","tags":["static site","rust"],"status":"published"}]}"#
+    );
+    assert_eq!(
+        tell(&told),
+        r#"in doubt: HTTP 500: {"key":"***","hex":"***","token":"***"}"#
+    );
+}
+
+#[test]
+fn ghost_is_looked_through_by_the_canonical_address() {
+    let post = |canonical: &str| {
+        format!(
+            r#"{{"posts":[{{"id":"6748","url":"https://ghost.example/a/","canonical_url":{canonical},"created_at":"2026-11-29T10:00:05.000Z"}}]}}"#
+        )
+    };
+    let told = [
+        look("ghost", &post("\"https://blog.example/a\"")),
+        look("ghost", &post("null")),
+        look("ghost", r#"{"errors":[{"type":"UnauthorizedError"}]}"#),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    GET /ghost/api/admin/posts/?limit=100&order=created_at+desc HTTP/1.1
+    found 6748 https://ghost.example/a/
+    GET /ghost/api/admin/posts/?limit=100&order=created_at+desc HTTP/1.1
+    absent
+    GET /ghost/api/admin/posts/?limit=100&order=created_at+desc HTTP/1.1
+    cannot tell: there is no list at `/posts`: HTTP 200: {"errors":[{"type":"UnauthorizedError"}]}
     "#);
 }
 

@@ -72,6 +72,7 @@ fn every_preset_is_rehearsed_without_a_secret() {
         "preset = \"micropub\"\nvalues = { endpoint = \"https://second.example/micropub\" }",
         "preset = \"linkedin\"\nvalues = { author = \"urn:li:person:x\" }",
         "preset = \"wordpress\"\nvalues = { server = \"https://wordpress.example\", author = 7 }",
+        "preset = \"ghost\"\nvalues = { server = \"https://ghost.example\" }",
         "preset = \"webmention\"\nvalues = { endpoint = \"https://bridge.example/w\", target = \"https://bridge.example/\" }",
         "preset = \"websub\"\nvalues = { hub = \"https://hub.example/\", topic = \"https://blog.example/feed.xml\" }",
     ] {

@@ -53,7 +53,7 @@ impl Declared {
         declaration: Declaration,
         secrets: &BTreeMap<String, Secret>,
     ) -> Self {
-        let filler = Filler::new(secrets, &declaration.values);
+        let filler = Filler::new(secrets, &declaration.values, http.shared_clock());
         let named = declaration
             .account
             .as_deref()

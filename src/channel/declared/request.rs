@@ -1,6 +1,7 @@
 //! From templates to a request, on its way to be sent.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use minijinja::value::{Serde, ValueKind};
@@ -10,7 +11,10 @@ use ureq::http::{HeaderName, HeaderValue, Method as WireMethod};
 use url::Url;
 
 use crate::channel::http::{Fence, Http, Request, is_loopback};
-use crate::config::http::{ARTICLE_VARIABLES, BodyForm, Method, RequestForm, environment};
+use crate::clock::Clock;
+use crate::config::http::{
+    ARTICLE_VARIABLES, BodyForm, Method, RequestForm, TOKEN_FILTER, environment,
+};
 use crate::model::claim::Claim;
 use crate::model::outcome::Remote as Target;
 use crate::model::time::Timestamp;
@@ -34,6 +38,7 @@ pub(super) struct Filler {
     engine: Environment<'static>,
     secrets: Known,
     values: Known,
+    clock: Arc<dyn Clock>,
 }
 
 /// A request can't be made.
@@ -71,9 +76,11 @@ impl Filler {
     pub(super) fn new(
         secrets: &BTreeMap<String, Secret>,
         values: &BTreeMap<String, String>,
+        clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             engine: environment(),
+            clock,
             secrets: Known::from_pairs(
                 secrets
                     .iter()
@@ -125,7 +132,14 @@ impl Filler {
     ) -> Result<Made, Unfit> {
         let mut secret_texts = Vec::new();
         let mut fill = |template: &str| {
-            let text = self.fill(template, known).map_err(Unfit::Post)?;
+            let text = self.fill(template, known).map_err(|reason| {
+                // A key that can't sign is the secret's fault; what says so does not repeat it.
+                if template.contains(TOKEN_FILTER) {
+                    Unfit::Secret(reason)
+                } else {
+                    Unfit::Post(reason)
+                }
+            })?;
             if template.contains("secret") {
                 secret_texts.push(text.clone());
             }
@@ -247,7 +261,9 @@ impl Filler {
     }
 
     fn context(&self, known: &[(&'static str, Known)]) -> Known {
+        let seconds = self.clock.now().as_millis().div_euclid(1000);
         let own = [
+            ("now", Known::from(seconds)),
             ("secret", self.secrets.clone()),
             ("value", self.values.clone()),
         ];
@@ -343,6 +359,9 @@ pub(in crate::channel) fn secret_forms(secret: &Secret) -> Vec<String> {
 
 fn text_forms(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned()];
+    // `ID:SECRET`: what counts stands alone elsewhere.
+    let parts = secret.split_once(':').map(|(_id, part)| part);
+    forms.extend(parts.filter(|part| is_secret_part(part)).map(str::to_owned));
     let Ok(url) = Url::parse(secret) else {
         return forms;
     };

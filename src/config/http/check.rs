@@ -7,6 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::super::suggest::closest;
 use super::super::template;
+use super::jwt;
 
 /// What a request may show of an article.
 pub const ARTICLE_VARIABLES: [&str; 10] = [
@@ -25,13 +26,13 @@ pub const ARTICLE_VARIABLES: [&str; 10] = [
 /// What a template may name, beside `value.NAME`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// The article, `key`, and secrets.
+    /// The article, `key`, `now` for a token, and secrets.
     Publish,
     /// The same, and `id` and `remote_url` of the post.
     Later,
-    /// `id` and `remote_url` of the post, the article's `url`, `key`, and secrets.
+    /// `id` and `remote_url` of the post, the article's `url`, `key`, `now`, and secrets.
     Target,
-    /// `url`, `title`, `slug`, `key`, `since`, and secrets.
+    /// `url`, `title`, `slug`, `key`, `now`, `since`, and secrets.
     Lookup,
     /// `id`.
     Receipt,
@@ -42,10 +43,14 @@ pub(super) enum Scope {
 impl Scope {
     fn names(self) -> Vec<&'static str> {
         match self {
-            Self::Publish => [ARTICLE_VARIABLES.as_slice(), &["key"]].concat(),
-            Self::Later => [ARTICLE_VARIABLES.as_slice(), &["key", "id", "remote_url"]].concat(),
-            Self::Target => vec!["id", "remote_url", "url", "key"],
-            Self::Lookup => vec!["url", "title", "slug", "key", "since"],
+            Self::Publish => [ARTICLE_VARIABLES.as_slice(), &["key", "now"]].concat(),
+            Self::Later => [
+                ARTICLE_VARIABLES.as_slice(),
+                &["key", "now", "id", "remote_url"],
+            ]
+            .concat(),
+            Self::Target => vec!["id", "remote_url", "url", "key", "now"],
+            Self::Lookup => vec!["url", "title", "slug", "key", "now", "since"],
             Self::Receipt => vec!["id"],
             Self::Values => Vec::new(),
         }
@@ -78,6 +83,7 @@ pub fn environment() -> Environment<'static> {
     environment.add_filter("backslash", backslash);
     environment.add_filter("html", |text: String| html(&text));
     environment.add_filter("base64", |text: String| base64(text.as_bytes()));
+    environment.add_filter(jwt::FILTER, jwt::jwt_hs256);
     environment.add_filter("urlencode", |text: String| {
         utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string()
     });
@@ -98,6 +104,16 @@ pub(super) fn check(source: &str, scope: Scope, defined: Defined<'_>) -> Result<
     names.sort();
     for name in names {
         check_name(&name, scope, defined)?;
+        // A request that is repeated must be the same: only what proves who asks may tell the time.
+        if name == "now" && !source.contains(jwt::FILTER) {
+            return Err((
+                "names `now`, which is for tokens only".to_owned(),
+                format!(
+                    "write `{{{{ secret.NAME | {}(now) }}}}`, or leave it out",
+                    jwt::FILTER
+                ),
+            ));
+        }
     }
     // Filters are looked up only when a template runs.
     match parsed.render(sample(defined)) {
@@ -221,7 +237,7 @@ fn sample(defined: Defined<'_>) -> Value {
     context! {
         text => "t", title => "t", url => "https://blog.example/a", description => "d", tags => ["a"],
         hashtags => "#a", body => "b", date => "2026-01-01", language => "en", slug => "a", key => "so1-0",
-        id => "1", remote_url => "https://service.example/1", since => 0,
+        id => "1", remote_url => "https://service.example/1", since => 0, now => 0,
         secret => named(defined.secrets), value => named(defined.values),
     }
 }
@@ -269,7 +285,7 @@ fn html(text: &str) -> String {
 }
 
 /// Encodes bytes in Base64, for `Authorization: Basic`.
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
@@ -324,6 +340,7 @@ mod tests {
             publish("{{ (secret.token ~ ':') | base64 }}{{ text | backslash('*_') }}"),
             "ok"
         );
+        assert_eq!(publish("{{ secret.token | jwt_hs256(now) }}"), "ok");
         insta::assert_snapshot!(
             [
                 publish("{{ txt }}"),
@@ -335,6 +352,7 @@ mod tests {
                 publish("{{ value.chat }}"),
                 publish("{{ value.x }}"),
                 publish("{{ id }}"),
+                publish("{{ now }}"),
                 check_text("{{ secret.token }}", Scope::Receipt),
                 check_text("{{ text }}", Scope::Lookup),
                 check_text("{{ text }}", Scope::Values),
@@ -349,9 +367,10 @@ mod tests {
         names `secret.other`, and there is no `secrets.other`|name the environment variable: `secrets.other = "VARIABLE"`
         names `value.chat`, and there is no `values.chat`|write `values.chat = "…"`: the chat
         names `value.x`, and there is no `values.x`|write `values.x = "…"`
-        names `id`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key
+        names `id`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
+        names `now`, which is for tokens only|write `{{ secret.NAME | jwt_hs256(now) }}`, or leave it out
         names a secret, and what comes out is kept|use `value.NAME` for what may be seen
-        names `text`, which is not there|the variables here are url, title, slug, key, since
+        names `text`, which is not there|the variables here are url, title, slug, key, now, since
         names `text`, which is not there|only `value.NAME` can stand here
         "#
         );

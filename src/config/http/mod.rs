@@ -6,6 +6,7 @@
 
 mod check;
 mod condition;
+mod jwt;
 mod later;
 mod layers;
 mod lookup;
@@ -22,6 +23,7 @@ use url::Url;
 
 pub use self::check::{ARTICLE_VARIABLES, environment};
 pub use self::condition::{Condition, Pointer, Test};
+pub use self::jwt::FILTER as TOKEN_FILTER;
 pub use self::preset::{PRESETS, Preset};
 pub(super) use self::read::read;
 use crate::model::channel::{Kind, KindTraits, Policy, ReceiptKind};

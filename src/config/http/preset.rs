@@ -21,7 +21,7 @@ macro_rules! preset {
 }
 
 /// Every preset, in the order of the documentation.
-pub const PRESETS: [Preset; 11] = [
+pub const PRESETS: [Preset; 12] = [
     preset!("custom"),
     preset!("discord"),
     preset!("slack-webhook"),
@@ -31,6 +31,7 @@ pub const PRESETS: [Preset; 11] = [
     preset!("micropub"),
     preset!("linkedin"),
     preset!("wordpress"),
+    preset!("ghost"),
     preset!("webmention"),
     preset!("websub"),
 ];

@@ -67,6 +67,16 @@ pub(super) fn error(preset: Option<&str>, status: u16, retry_after: Option<u64>)
             "error": "system error",
         }),
         Some("linkedin") => json!({ "status": status, "message": "error" }),
+        Some("ghost") => {
+            let sort = match status {
+                401 => "UnauthorizedError",
+                403 => "NoPermissionError",
+                429 => "TooManyRequestsError",
+                500..=599 => "InternalServerError",
+                _ => "ValidationError",
+            };
+            json!({ "errors": [{ "message": "Request not understood error.", "type": sort }] })
+        }
         Some(_) | None => json!({ "error": format!("{status}") }),
     }
 }

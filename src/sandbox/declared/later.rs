@@ -14,7 +14,7 @@ impl Declared {
     pub(super) fn change(&self, request: &Request, now: Timestamp) -> Option<Answer<Effect>> {
         let form = self.declaration.update.as_ref()?;
         let post = self.post_of(&form.request, request)?;
-        if !self.has_secrets(&form.request, request) {
+        if !self.has_secrets(&form.request, request, now) {
             return Some(self.refuse(Meaning::Credentials, 401, None).into());
         }
         if post.gone {
@@ -44,10 +44,10 @@ impl Declared {
     }
 
     /// Takes down the post that a request is about; none if it is no such request.
-    pub(super) fn remove(&self, request: &Request) -> Option<Answer<Effect>> {
+    pub(super) fn remove(&self, request: &Request, now: Timestamp) -> Option<Answer<Effect>> {
         let form = self.declaration.retract.as_ref()?;
         let post = self.post_of(&form.request, request)?;
-        if !self.has_secrets(&form.request, request) {
+        if !self.has_secrets(&form.request, request, now) {
             return Some(self.refuse(Meaning::Credentials, 401, None).into());
         }
         if post.gone {
@@ -77,10 +77,10 @@ impl Declared {
     }
 
     /// Shows one post; none if the request reads none.
-    pub(super) fn one(&self, request: &Request) -> Option<Reply> {
+    pub(super) fn one(&self, request: &Request, now: Timestamp) -> Option<Reply> {
         let form = self.declaration.read.as_ref()?;
         let post = self.post_of(&form.request, request)?;
-        if !self.has_secrets(&form.request, request) {
+        if !self.has_secrets(&form.request, request, now) {
             return Some(self.refuse(Meaning::Credentials, 401, None));
         }
         Some(if post.gone {

@@ -19,7 +19,7 @@ use super::service::{Answer, Checks, Failure, Identity, SandboxPost, Service};
 use super::text;
 use crate::config::http::{
     AnswerRule, BodyForm, Condition, Declaration, LookupForm, Meaning, Receipt, RequestForm,
-    Source, Success, Test, WaitSource, environment,
+    Source, Success, TOKEN_FILTER, Test, WaitSource, environment,
 };
 use crate::model::ids::ChannelName;
 use crate::model::time::Timestamp;
@@ -30,6 +30,9 @@ pub(crate) const SECRET: &str = "rehearsal-secret";
 /// By this the adapter says in a rehearsal which article a request is about: some requests name none.
 const ARTICLE_HEADER: &str = "sayonce-rehearsal-article";
 
+/// How old a token may be.
+const TOKEN_SECONDS: i64 = 300;
+
 /// Most entries of a list where the declaration names no page.
 const LIST_MAX: usize = 100;
 
@@ -37,6 +40,14 @@ const LIST_MAX: usize = 100;
 pub(crate) fn secret(declaration: &Declaration, channel: &ChannelName, name: &str) -> String {
     if declaration.secret_address() == Some(name) {
         return format!("https://{channel}.rehearsal.example/hooks/{SECRET}-{name}-4711");
+    }
+    let templates = declaration.request.templates();
+    let signs = |template: &&str| {
+        template.contains(TOKEN_FILTER) && template.contains(&format!("secret.{name}"))
+    };
+    if templates.iter().any(signs) {
+        // A key that tokens are signed with.
+        return format!("{SECRET}-{channel}-{name}:{}", "5a".repeat(32));
     }
     format!("{SECRET}-{channel}-{name}")
 }
@@ -96,7 +107,7 @@ impl Declared {
         if request.method != form.method.label() || !self.is_at(form, request) {
             return not_here().into();
         }
-        if !self.has_secrets(form, request) {
+        if !self.has_secrets(form, request, now) {
             return self.refuse(Meaning::Credentials, 401, None).into();
         }
         let Some(sent) = Sent::read(request, &form.body) else {
@@ -239,11 +250,11 @@ impl Declared {
         }
     }
 
-    fn list(&self, form: &LookupForm, request: &Request) -> Reply {
+    fn list(&self, form: &LookupForm, request: &Request, now: Timestamp) -> Reply {
         if !self.is_at(&form.request, request) {
             return not_here();
         }
-        if !self.has_secrets(&form.request, request) {
+        if !self.has_secrets(&form.request, request, now) {
             return self.refuse(Meaning::Credentials, 401, None);
         }
         let size = form.covers.page_size.unwrap_or(LIST_MAX);
@@ -311,8 +322,25 @@ impl Declared {
         format!("https://{}/{}", self.identity.public_host(), post.id)
     }
 
+    /// Whether a header has a token that the key makes, at a moment within the last five minutes.
+    fn is_signed(&self, template: &str, sent: &str, now: Timestamp) -> bool {
+        let now = now.as_millis().div_euclid(1000);
+        (now - TOKEN_SECONDS..=now + 1).any(|moment| {
+            let token = self.fill_with(template, &[("now", Known::from(moment))]);
+            token.as_deref() == Some(sent)
+        })
+    }
+
     /// Fills a template from values and secrets alone; one that needs more gives nothing.
     fn fill(&self, template: &str, more: &[(&str, &str)]) -> Option<String> {
+        let more: Vec<_> = more
+            .iter()
+            .map(|(name, value)| (*name, Known::from(*value)))
+            .collect();
+        self.fill_with(template, &more)
+    }
+
+    fn fill_with(&self, template: &str, more: &[(&str, Known)]) -> Option<String> {
         let Declaration {
             secrets, values, ..
         } = &self.declaration;
@@ -325,7 +353,7 @@ impl Declared {
             .map(|(name, value)| (name.as_str(), value.as_str()));
         let context = Known::from_pairs(
             more.iter()
-                .map(|(name, value)| (*name, Known::from(*value)))
+                .cloned()
                 .chain([("secret", secrets), ("value", Known::from_pairs(values))]),
         );
         environment().render_str(template, context).ok()
@@ -350,10 +378,13 @@ impl Declared {
     }
 
     /// Whether a request carries every secret that the form puts into it.
-    fn has_secrets(&self, form: &RequestForm, request: &Request) -> bool {
+    fn has_secrets(&self, form: &RequestForm, request: &Request, now: Timestamp) -> bool {
         let in_header = form.headers.iter().all(|(name, template)| {
-            !template.contains("secret.")
-                || self.fill(template, &[]).as_deref() == request.header(&name.to_ascii_lowercase())
+            let sent = request.header(&name.to_ascii_lowercase());
+            if template.contains(TOKEN_FILTER) {
+                return sent.is_some_and(|sent| self.is_signed(template, sent, now));
+            }
+            !template.contains("secret.") || self.fill(template, &[]).as_deref() == sent
         });
         let rest = percent_encoding::percent_decode(
             &[request.query.as_bytes(), b"\n", &request.body].concat(),
@@ -393,14 +424,14 @@ impl Service for Declared {
     fn answer(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Effect> {
         if Self::is_write(request) {
             return self
-                .remove(request)
+                .remove(request, now)
                 .or_else(|| self.change(request, now))
                 .or_else(|| self.about_nothing(request).map(Answer::from))
                 .unwrap_or_else(|| self.write(request, now, checks));
         }
-        match (self.one(request), &self.declaration.lookup) {
+        match (self.one(request, now), &self.declaration.lookup) {
             (Some(reply), _) => reply.into(),
-            (None, Some(form)) => self.list(form, request).into(),
+            (None, Some(form)) => self.list(form, request, now).into(),
             (None, None) => not_here().into(),
         }
     }
