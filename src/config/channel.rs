@@ -182,8 +182,9 @@ fn read_rules(
         .is_none_or(|lookup| lookup.lists);
     let policy = value_of(policy).unwrap_or(traits.default_policy);
     // To say that an article changed is what harmless notices are for.
-    let follows =
-        traits.updates && traits.receipt == ReceiptKind::None && policy == Policy::AtLeastOnce;
+    let gate = gate.unwrap_or(Gate::Auto);
+    let is_notice = traits.receipt == ReceiptKind::None && policy == Policy::AtLeastOnce;
+    let follows = traits.updates && is_notice && gate != Gate::Manual;
     let (default_quarantine, default_settle) = match policy {
         // A repeat does no harm, so nobody waits for the quiet point.
         Policy::AtLeastOnce | Policy::Keyed => (Duration::ZERO, Duration::ZERO),
@@ -195,7 +196,7 @@ fn read_rules(
         name,
         kind,
         policy,
-        gate: gate.unwrap_or(Gate::Auto),
+        gate,
         interval: interval.unwrap_or(traits.default_interval),
         timeout: timeout.unwrap_or(TIMEOUT_DEFAULT),
         send_window: send_window.unwrap_or(SEND_WINDOW_DEFAULT),

@@ -442,7 +442,10 @@ impl Service {
         let mut evidence = Evidence::Response;
         for pushed in claims {
             let claim = pushed.claim();
-            let target = claim.target.as_ref().filter(|_| self.kind != Kind::IndexNow);
+            let target = claim
+                .target
+                .as_ref()
+                .filter(|_| self.kind != Kind::IndexNow);
             if let Some(target) =
                 target.filter(|target| target.id.is_some() || target.url.is_some())
             {
