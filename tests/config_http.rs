@@ -144,7 +144,7 @@ means = "refused"
     sayonce.toml:9: `channels.own.receipt.id` is `$.id`, no JSON pointer
       hint: write a JSON pointer: `/` before each name, such as `"/result/message_id"`, or `""` for the whole
     sayonce.toml:10: `channels.own.count` is `letters`, which is no known word
-      hint: write one of graphemes, code_points, utf16, bytes, weibo
+      hint: write one of graphemes, code_points, utf16, bytes, weibo, threads
     sayonce.toml:11: `channels.own.limit` is a string, not a number
       hint: write a whole number, without quotes
     sayonce.toml:13: `channels.own.answer[0].status` has 99, no status of an answer
@@ -396,7 +396,7 @@ fn the_pages_examples_load() {
         .skip(1)
         .filter_map(|rest| rest.split("```").next())
         .collect();
-    assert_eq!(examples.len(), 3 + PRESETS.len());
+    assert_eq!(examples.len(), 4 + PRESETS.len());
     for example in examples {
         let text =
             format!("[site]\nurl = \"https://blog.example\"\nfeed = \"feed.xml\"\n{example}");
@@ -451,5 +451,32 @@ fn a_preset_that_is_taken_for_a_kind_is_told_where_it_belongs() {
     insta::assert_snapshot!(error.to_string(), @r#"
     sayonce.toml:5: `channels.own.kind` is `telegram`, which is no known word
       hint: `telegram` is a preset: write `kind = "http"` and `preset = "telegram"`
+    "#);
+}
+
+#[test]
+fn a_first_request_is_checked_like_the_other() {
+    let check_prepare = |lines: &str| {
+        check(&format!(
+            "secrets = {{ token = \"TOKEN\" }}\nsuccess = {{ status = 201 }}\nreceipt = {{ id = \"/id\" }}\nrequest = {{ url = \"https://own.example/publish\", form = {{ id = \"{{{{ prepared }}}}\" }} }}\n{lines}"
+        ))
+    };
+    let whole = "prepare = { url = \"https://own.example/\", form = { text = \"{{ text }}\" }, status = 201, id = \"/id\" }";
+    assert_eq!(check_prepare(whole), "ok ");
+    insta::assert_snapshot!(check_prepare(""), @r#"
+    sayonce.toml:9: `channels.own.request.form.id` names `prepared`, which is not there
+      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
+    "#);
+    insta::assert_snapshot!(check_prepare("[channels.own.prepare]\nurl = \"https://own.example/{{ key }}\"\n[channels.own.prepare.ready]\nurl = \"https://own.example/{{ text }}\"\nstatus = 200\nfailed = { equals = 1 }\nevery = \"1s\""), @r#"
+    sayonce.toml:10: `channels.own.prepare.status` is missing
+      hint: write the statuses that accept, such as `status = [200, 201]`
+    sayonce.toml:11: `channels.own.prepare.url` names `key`, which is not there
+      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, now
+    sayonce.toml:13: `channels.own.prepare.ready.url` names `text`, which is not there
+      hint: the variables here are prepared, now
+    sayonce.toml:15: `channels.own.prepare.ready.failed.equals` is without a place
+      hint: add `pointer = "/…"`
+    sayonce.toml:16: `channels.own.prepare.ready.every` is not a known key
+      hint: the keys here are url, query, headers, status, body, pointer, equals, contains, failed
     "#);
 }

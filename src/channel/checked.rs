@@ -138,6 +138,7 @@ impl<C: Channel> Channel for Checked<C> {
     fn prepare(&mut self, wants: &Wants, pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
         let mut found = self.inner.prepare(wants, pictures);
         found.mentions.retain(|_name, id| self.scrubber.passes(id));
+        found.made = found.made.filter(|id| self.scrubber.passes(id));
         found.notes = found
             .notes
             .into_iter()

@@ -68,13 +68,14 @@ pub const fn kind_keys(kind: Kind) -> &'static [&'static str] {
 }
 
 /// Keys of a declared channel and of a preset.
-pub const HTTP_KEYS: [&str; 16] = [
+pub const HTTP_KEYS: [&str; 17] = [
     "preset",
     "secrets",
     "values",
     "account",
     "limit",
     "count",
+    "prepare",
     "request",
     "success",
     "receipt",

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::config::ChannelConfig;
 use crate::exit::Exit;
 use crate::model::claim::PushedClaim;
 use crate::model::delivery::Operation;
@@ -62,6 +63,15 @@ pub(super) enum Phase {
 }
 
 impl Desk {
+    /// Forgets what was made for a claim, or could not be, where the service has a first request: it is for this attempt
+    /// alone, and a later one has its own.
+    pub(super) fn use_up(&mut self, id: &DeliveryId, channel: &ChannelConfig) {
+        let declaration = channel.declaration();
+        if declaration.is_some_and(|declaration| declaration.prepare.is_some()) {
+            self.prepared.remove(id);
+        }
+    }
+
     pub(super) const fn new() -> Self {
         Self {
             phase: Phase::New,

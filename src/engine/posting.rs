@@ -9,7 +9,7 @@ use crate::model::claim::Claim;
 use crate::model::delivery::{self, ClaimRecord, Operation, Record};
 use crate::model::ids::{Account, ChannelName, IdempotencyKey, LogicalAction, Token};
 use crate::model::item::Item;
-use crate::model::media::Picture;
+use crate::model::media::{Picture, Prepared};
 use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
 use crate::model::outcome::ServerLimits;
@@ -104,6 +104,7 @@ impl Core {
         {
             Ok(()) => {
                 if let Some(desk) = self.desks.get_mut(channel.name()) {
+                    desk.use_up(id, channel);
                     desk.own.insert(token, (id.clone(), operation));
                 }
                 true
@@ -190,7 +191,8 @@ impl Core {
             (Some((edition, post)), Some(item), Again::Fresh)
                 if edition >= item.settings.edition
                     && unchanged(item, post)
-                    && Picture::all_of(post) == prepared.pictures =>
+                    && Picture::all_of(post) == prepared.pictures
+                    && Prepared::made_of(post) == prepared.made =>
             {
                 Ok((post.clone(), edition))
             }

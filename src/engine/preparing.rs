@@ -55,7 +55,7 @@ impl Core {
                         sha256: Some(picture.sha256),
                     })
                     .collect(),
-                mentions: Vec::new(),
+                ..Wants::default()
             },
         }
     }

@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 
 /// The field of a frozen post that names its pictures.
 const MEDIA: &str = "media";
+/// The field of a frozen post that names what was made before the claim.
+const MADE: &str = "prepared";
 
 /// What has to be found before a post can be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,12 +17,14 @@ pub struct Wants {
     pub pictures: Vec<PictureWish>,
     /// Names of accounts, without `@`, in the order of the text.
     pub mentions: Vec<String>,
+    /// The post as far as it is written, where the service wants it before it is published.
+    pub draft: Option<Post>,
 }
 
 impl Wants {
     /// Whether there is nothing to find.
     pub fn is_empty(&self) -> bool {
-        self.pictures.is_empty() && self.mentions.is_empty()
+        self.pictures.is_empty() && self.mentions.is_empty() && self.draft.is_none()
     }
 }
 
@@ -62,8 +66,24 @@ pub struct Prepared {
     pub pictures: Vec<Picture>,
     /// The ids (Bluesky: DIDs) of the accounts that exist, by name.
     pub mentions: BTreeMap<String, String>,
+    /// The service's id of what was made of the draft and is not published yet.
+    pub made: Option<String>,
     /// What is missing and why, in plain sentences.
     pub notes: Vec<String>,
+}
+
+impl Prepared {
+    /// Returns the id of what was made before the claim, if a frozen post names one.
+    pub fn made_of(post: &Post) -> Option<String> {
+        post.string(MADE).map(str::to_owned)
+    }
+
+    /// Names what was made in a post's fields.
+    pub fn insert_made_into(&self, fields: &mut Map<String, Value>) {
+        if let Some(made) = &self.made {
+            fields.insert(MADE.to_owned(), Value::from(made.as_str()));
+        }
+    }
 }
 
 /// A picture, named by its content. Its bytes stay with the channel.

@@ -8,6 +8,7 @@ use super::{RenderError, Wishes, first_image, language_of, length, notes_without
 use crate::config::ChannelConfig;
 use crate::config::http::{Count, Declaration};
 use crate::model::item::{Body, Item};
+use crate::model::media::Prepared;
 use crate::model::post::{Post, Rendered};
 
 /// The field with an article's own text; the ledger keeps a long one in a file beside the row.
@@ -21,6 +22,7 @@ pub(super) fn compose(
     channel: &ChannelConfig,
     declaration: &Declaration,
     wishes: &Wishes<'_>,
+    prepared: &Prepared,
 ) -> Result<Rendered, RenderError> {
     let mut notes = notes_without(&[
         ("content warning", wishes.content_warning),
@@ -80,6 +82,7 @@ pub(super) fn compose(
     }
     // The row shows which address was announced, whatever the request shows.
     fields.insert("url".to_owned(), Value::from(item.canonical_url.as_str()));
+    prepared.insert_made_into(&mut fields);
     if declaration.has_permanent_key() {
         let form = declaration.form_fingerprint();
         fields.insert(FORM_FIELD.to_owned(), Value::from(form.as_str()));
@@ -101,6 +104,7 @@ pub(super) fn measured(text: &str, count: Count) -> usize {
         Count::Utf16 => text.encode_utf16().count(),
         Count::Bytes => text.len(),
         Count::Weibo => length::weibo(text),
+        Count::Threads => length::threads(text),
     }
 }
 
@@ -117,7 +121,9 @@ fn text(
     let measure = |text: &str| measured(text, declaration.count);
     let unit = match declaration.count {
         Count::Bytes => "bytes",
-        Count::Graphemes | Count::CodePoints | Count::Utf16 | Count::Weibo => "characters",
+        Count::Graphemes | Count::CodePoints | Count::Utf16 | Count::Weibo | Count::Threads => {
+            "characters"
+        }
     };
     let limits: Vec<Limit<'_>> = declaration
         .limit

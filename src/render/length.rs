@@ -49,6 +49,19 @@ pub fn weibo(text: &str) -> usize {
     halves.div_ceil(2)
 }
 
+/// Returns the length of a text as Threads counts it: an emoji counts its UTF-8 bytes, any other character one.
+///
+/// What may be a part of an emoji counts as one, so that nothing is too long.
+pub fn threads(text: &str) -> usize {
+    let count = |char: char| match char {
+        '\u{200D}' | '\u{20E3}' | '\u{2190}'..='\u{2BFF}' | '\u{FE0F}' | '\u{1F000}'.. => {
+            char.len_utf8()
+        }
+        _ => 1,
+    };
+    text.chars().map(count).sum()
+}
+
 /// Mastodon takes an address for a link only if its host looks like one of the internet; others count in full.
 fn has_public_host(link: &Link) -> bool {
     url::Url::parse(&link.uri)
@@ -60,6 +73,21 @@ fn has_public_host(link: &Link) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn on_threads_an_emoji_counts_its_bytes() {
+        for (text, length) in [
+            ("abc", 3),
+            ("你好", 2),
+            ("é", 1),
+            ("🎉", 4),
+            ("❤️", 6),
+            ("a👍🏽", 9),
+            ("“x”", 3),
+        ] {
+            assert_eq!(threads(text), length, "{text}");
+        }
+    }
 
     #[test]
     fn clusters_count_once() {

@@ -115,7 +115,22 @@ pub fn wants(item: &Item, channel: &ChannelConfig) -> Wants {
             sha256: None,
         })
         .collect();
-    Wants { pictures, mentions }
+    let prepares = channel
+        .declaration()
+        .is_some_and(|declaration| declaration.prepare.is_some());
+    // What can't be written needs nothing.
+    let draft = prepares.then(|| {
+        let stamp = Stamp::Fresh {
+            now: Timestamp::EPOCH,
+            entropy: 0,
+        };
+        compose(item, channel, ServerLimits::default(), stamp).ok()
+    });
+    Wants {
+        pictures,
+        mentions,
+        draft: draft.flatten().map(|rendered| rendered.post),
+    }
 }
 
 /// Returns the kinds of channels that `post` may have been written for.
@@ -161,6 +176,7 @@ pub fn compose(
         Stamp::Of(post) => Prepared {
             pictures: Picture::all_of(post),
             mentions: facets::mentioned(post),
+            made: Prepared::made_of(post),
             notes: Vec::new(),
         },
     };
@@ -210,7 +226,9 @@ pub fn compose_with(
             organization_id,
             ..
         } => devto::compose(item, &wishes, *published, *organization_id),
-        ServiceConfig::Http(declaration) => http::compose(item, channel, declaration, &wishes),
+        ServiceConfig::Http(declaration) => {
+            http::compose(item, channel, declaration, &wishes, prepared)
+        }
     }
 }
 

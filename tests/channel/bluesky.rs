@@ -464,7 +464,7 @@ fn wants_picture() -> Wants {
             url: "https://blog.example/dot.png".to_owned(),
             sha256: None,
         }],
-        mentions: Vec::new(),
+        ..Wants::default()
     }
 }
 
@@ -608,10 +608,10 @@ fn mentions_are_looked_up_on_the_accounts_own_server() {
     let mut channel = open_channel(&server);
     let _ready = tell_opening(&channel.open());
     let wants = Wants {
-        pictures: Vec::new(),
         mentions: ["name.example", "gone.example", "odd.example"]
             .map(str::to_owned)
             .into(),
+        ..Wants::default()
     };
     let found = channel.prepare(&wants, Vec::new());
     assert_eq!(

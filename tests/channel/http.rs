@@ -43,6 +43,12 @@ pub(super) fn on_server(mut config: ChannelConfig, server: &Server) -> ChannelCo
     if let Some(lookup) = &mut declaration.lookup {
         lookup.request.url = moved(&lookup.request.url);
     }
+    if let Some(prepare) = &mut declaration.prepare {
+        prepare.request.url = moved(&prepare.request.url);
+        if let Some(ready) = &mut prepare.ready {
+            ready.request.url = moved(&ready.request.url);
+        }
+    }
     for (name, value) in &mut declaration.values {
         if declaration.request.url.contains(&format!("value.{name} ")) {
             *value = moved(value);
@@ -78,6 +84,9 @@ pub(super) fn full_claim(config: &ChannelConfig) -> Claim {
         "text": "Hello & <you>\n\nhttps://blog.example/a", "title": "Hello & <you>",
         "description": "A \"first\" post", "tags": ["static site", "rust"], "slug": "a", "url": ARTICLE,
     });
+    if declaration.prepare.is_some() {
+        post["prepared"] = Value::from("18");
+    }
     post["form"] = Value::from(declaration.form_fingerprint().as_str());
     claim(&account, &post)
 }

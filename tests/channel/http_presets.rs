@@ -4,7 +4,7 @@ use super::http::{channel, config, full_claim, on_server, outcome, publish};
 use super::server::{Act, Server, answer, json};
 use super::{tell, tell_lookup};
 
-const PRESETS: [(&str, &str); 12] = [
+const PRESETS: [(&str, &str); 13] = [
     (
         "custom",
         r#"values = { endpoint = "https://own.example/posts" }"#,
@@ -24,6 +24,7 @@ const PRESETS: [(&str, &str); 12] = [
         r#"values = { server = "https://wordpress.example", author = 7 }"#,
     ),
     ("ghost", r#"values = { server = "https://ghost.example/" }"#),
+    ("threads", ""),
     (
         "webmention",
         r#"values = { endpoint = "https://bridge.example/webmention", target = "https://bridge.example/" }"#,
@@ -72,6 +73,7 @@ fn every_preset_loads_with_its_policy_and_limit() {
     linkedin: at_most_once, 1000 ms, Some(3000) Utf16, precheck false
     wordpress: verified, 1000 ms, None Graphemes, precheck true
     ghost: verified, 1000 ms, None Graphemes, precheck true
+    threads: verified, 1000 ms, Some(500) Threads, precheck true
     webmention: at_least_once, 1000 ms, None Graphemes, precheck false
     websub: at_least_once, 1000 ms, None Graphemes, precheck false
     ");
@@ -123,6 +125,8 @@ fn a_preset_without_its_values_says_what_is_needed() {
       hint: write `values.author = "…"`: the user's number, which the address of the profile has (`user_id=`): whose posts are looked through
     ghost
       hint: write `values.server = "…"`: the site's own address in Ghost, such as `https://blog.ghost.example`
+    threads
+    ok
     webmention
       hint: write `values.endpoint = "…"`: the target's Webmention endpoint
       hint: write `values.target = "…"`: the address that the article mentions
@@ -221,6 +225,12 @@ fn every_request_is_as_its_service_wants_it() {
     accept-version: v5.0
 
     {"posts":[{"title":"Hello & <you>","html":"<p>A &quot;first&quot; post</p>\n<p><a href=\"https://blog.example/a\">https://blog.example/a</a></p>","canonical_url":"https://blog.example/a","tags":["static site","rust"],"status":"published"}]}
+    ---
+    POST /v1.0/me/threads_publish HTTP/1.1
+    cache-control: no-cache
+    content-type: application/x-www-form-urlencoded
+
+    creation_id=18&access_token=s3cret-value
     ---
     POST /webmention HTTP/1.1
     cache-control: no-cache
@@ -533,6 +543,40 @@ fn ghost_is_looked_through_by_the_canonical_address() {
     GET /ghost/api/admin/posts/?limit=100&order=created_at+desc HTTP/1.1
     cannot tell: there is no list at `/posts`: HTTP 200: {"errors":[{"type":"UnauthorizedError"}]}
     "#);
+}
+
+#[test]
+fn threads_is_looked_through_by_the_link() {
+    let post = |link: &str, time: &str| {
+        format!(
+            r#"{{"data":[{{"id":"17","permalink":"https://www.threads.net/@blog/post/x","text":"Hello","link_attachment_url":"{link}","timestamp":"{time}"}}]}}"#
+        )
+    };
+    let told = [
+        look(
+            "threads",
+            &post("https://blog.example/a", "2026-11-29T10:00:05+0000"),
+        ),
+        look(
+            "threads",
+            &post("https://blog.example/b", "2026-11-29T10:00:05+0000"),
+        ),
+        look(
+            "threads",
+            &post("https://blog.example/a", "2026-11-28T10:00:05+0000"),
+        ),
+    ];
+    let told = told
+        .join("\n")
+        .replace("access_token=s3cret-value", "access_token=TOKEN");
+    insta::assert_snapshot!(told, @r"
+    GET /v1.0/me/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
+    found 17 https://www.threads.net/@blog/post/x
+    GET /v1.0/me/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
+    absent
+    GET /v1.0/me/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
+    absent
+    ");
 }
 
 #[test]

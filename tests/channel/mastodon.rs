@@ -588,7 +588,7 @@ fn publish_picture(acts: Vec<Act>, bytes: Option<&[u8]>) -> (String, Server) {
                 url: "https://blog.example/dot.png".to_owned(),
                 sha256: None,
             }],
-            mentions: Vec::new(),
+            ..Wants::default()
         };
         let found = channel.prepare(&wants, vec![Ok(bytes.to_vec())]);
         assert_eq!(found.notes, Vec::<String>::new());
@@ -656,7 +656,7 @@ fn several_pictures_are_named_in_their_order() {
     };
     let wants = Wants {
         pictures: vec![wish.clone(), wish],
-        mentions: Vec::new(),
+        ..Wants::default()
     };
     let found = channel.prepare(&wants, vec![Ok(PNG.to_vec()), Ok(PNG.to_vec())]);
     let mut post = post();

@@ -8,6 +8,7 @@ mod devto_later;
 mod fetch;
 mod http;
 mod http_later;
+mod http_prepare;
 mod http_presets;
 mod indexnow;
 mod later;

@@ -73,6 +73,7 @@ fn every_preset_is_rehearsed_without_a_secret() {
         "preset = \"linkedin\"\nvalues = { author = \"urn:li:person:x\" }",
         "preset = \"wordpress\"\nvalues = { server = \"https://wordpress.example\", author = 7 }",
         "preset = \"ghost\"\nvalues = { server = \"https://ghost.example\" }",
+        "preset = \"threads\"",
         "preset = \"webmention\"\nvalues = { endpoint = \"https://bridge.example/w\", target = \"https://bridge.example/\" }",
         "preset = \"websub\"\nvalues = { hub = \"https://hub.example/\", topic = \"https://blog.example/feed.xml\" }",
     ] {
@@ -224,4 +225,21 @@ fn a_missing_secret_leaves_the_channel_out() {
         "{}",
         ran.stderr
     );
+}
+
+/// The first of two requests is invisible: without its answer another one is made. Only the second one can be in doubt.
+#[test]
+fn of_two_requests_only_the_second_publishes() {
+    for (fault, evidence) in [
+        ("1=lost-answer", "response 2"),
+        ("1=status=500", "response 2"),
+        ("2=lost-answer", "read_back 1"),
+        ("2=status=500-stored", "read_back 1"),
+        ("2=lost-request", "response 2"),
+    ] {
+        let told = check("preset = \"threads\"", &[fault]);
+        let first = format!("exit 0\narticle-1 own done {evidence}\n");
+        assert!(told.starts_with(&first), "{fault}: {told}");
+        assert!(told.ends_with(EXACTLY_ONCE), "{fault}: {told}");
+    }
 }

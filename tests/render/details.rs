@@ -43,7 +43,7 @@ fn prepared() -> Prepared {
             height: 630,
         }],
         mentions: [("name.example".to_owned(), "did:plc:name".to_owned())].into(),
-        notes: Vec::new(),
+        ..Prepared::default()
     }
 }
 
@@ -385,4 +385,29 @@ fn the_series_of_the_article_is_that_on_devto_unless_the_channel_says_another() 
     assert_eq!(series(None).as_deref(), Some("Gardening"));
     assert_eq!(series(Some("Trees")).as_deref(), Some("Trees"));
     assert_eq!(series(Some("")), None);
+}
+
+#[test]
+fn a_post_in_two_steps_is_written_before_and_names_what_was_made() {
+    let channel = channel("http", "preset = 'threads'");
+    let item = item("Hello");
+    let limits = ServerLimits::default();
+    let draft = wants(&item, &channel).draft.unwrap();
+    assert_eq!(
+        draft.string("text"),
+        Some("Hello\n\nhttps://blog.example/news/hello/")
+    );
+    assert_eq!(draft.string("prepared"), None);
+    let found = Prepared {
+        made: Some("18".to_owned()),
+        ..Prepared::default()
+    };
+    let post = compose_with(&item, &channel, limits, fresh(), &found)
+        .unwrap()
+        .post;
+    assert_eq!(post.string("prepared"), Some("18"));
+    let again = compose(&item, &channel, limits, Stamp::Of(&post)).unwrap();
+    assert_eq!(again.post, post);
+    let one_step = super::channel("http", "preset = 'discord'");
+    assert_eq!(wants(&item, &one_step).draft, None);
 }

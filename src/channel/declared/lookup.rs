@@ -169,6 +169,10 @@ fn time_of(text: &str) -> Option<Timestamp> {
             return Some(Timestamp::from_chrono(&moment.and_utc().fixed_offset()));
         }
     }
+    // Threads writes an offset without a colon.
+    if let Ok(moment) = DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%z") {
+        return Some(Timestamp::from_chrono(&moment));
+    }
     // Weibo and Twitter write `Wed Oct 24 23:49:17 +0800 2012`.
     if let Ok(moment) = DateTime::parse_from_str(text, "%a %b %d %H:%M:%S %z %Y") {
         return Some(Timestamp::from_chrono(&moment));
@@ -204,6 +208,7 @@ mod tests {
             "1795953600000",
             "Sun, 29 Nov 2026 12:00:00 GMT",
             "Sun Nov 29 20:00:00 +0800 2026",
+            "2026-11-29T12:00:00+0000",
         ] {
             assert_eq!(check(text), noon, "{text}");
         }

@@ -7,6 +7,7 @@
 mod judge;
 mod later;
 mod lookup;
+mod prepare;
 mod request;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use super::http::{Fence, Http};
 use crate::config::http::{AnswerRule, Declaration, Meaning};
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::ids::{Account, ChannelName};
+use crate::model::media::{Prepared, Wants};
 use crate::model::outcome::{
     Evidence, Listing, Lookup, Opening, Outcome, Refusal, Remote, ServerLimits, Session, Trouble,
 };
@@ -40,6 +42,8 @@ pub(crate) struct Declared {
     declaration: Declaration,
     filler: Filler,
     account: String,
+    /// Why the first of two requests made nothing that could be published.
+    unmade: Option<Outcome>,
     /// The last list that was asked for was read as far back as it was asked for.
     reached: bool,
 }
@@ -66,6 +70,7 @@ impl Declared {
             account,
             filler,
             declaration,
+            unmade: None,
             reached: false,
         }
     }
@@ -218,6 +223,13 @@ impl Channel for Declared {
         self.reached
     }
 
+    fn prepare(&mut self, wants: &Wants, _pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
+        match (self.declaration.prepare.clone(), &wants.draft) {
+            (Some(form), Some(draft)) => self.make(&form, draft),
+            (None, _) | (_, None) => Prepared::default(),
+        }
+    }
+
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {
         self.http.begin();
         let fence = Fence::of(claims, self.http.clock());
@@ -227,6 +239,11 @@ impl Channel for Declared {
         };
         if let Err(outcome) = check_account(claim, &self.account) {
             return outcome;
+        }
+        if self.declaration.prepare.is_some() && claim.post.string("prepared").is_none() {
+            let reason = "what is published has not been made";
+            let unmade = self.unmade.take();
+            return unmade.unwrap_or_else(|| prepare::not_now(reason.to_owned()));
         }
         if self.is_other_request(claim) {
             return Outcome::InDoubt {

@@ -17,6 +17,7 @@ use crate::config::http::{
 };
 use crate::model::claim::Claim;
 use crate::model::outcome::Remote as Target;
+use crate::model::post::Post;
 use crate::model::time::Timestamp;
 use crate::secret::Secret;
 
@@ -307,20 +308,28 @@ impl Made {
 
 /// Returns what a publish's templates may show: the frozen post's fields, and the key.
 pub(super) fn publish_variables(claim: &Claim) -> Vec<(&'static str, Known)> {
+    let mut known = draft_variables(&claim.post);
+    known.push(("key", Known::from(claim.key.as_str())));
+    if let Some(prepared) = claim.post.string("prepared") {
+        known.push(("prepared", Known::from(prepared)));
+    }
+    known
+}
+
+/// Returns what of a post a preparation's templates may show.
+pub(super) fn draft_variables(post: &Post) -> Vec<(&'static str, Known)> {
     let field = |name: &str| {
         let field = if name == "body" {
             "body_markdown"
         } else {
             name
         };
-        claim.post.fields().get(field)
+        post.fields().get(field)
     };
-    let mut known: Vec<(&'static str, Known)> = ARTICLE_VARIABLES
+    ARTICLE_VARIABLES
         .into_iter()
         .filter_map(|name| Some((name, Known::from(Serde(field(name)?.clone())))))
-        .collect();
-    known.push(("key", Known::from(claim.key.as_str())));
-    known
+        .collect()
 }
 
 /// Returns what the templates of a request about one post may show, beside what a publish's may.

@@ -26,7 +26,11 @@ pub const ARTICLE_VARIABLES: [&str; 10] = [
 /// What a template may name, beside `value.NAME`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// The article, `key`, `now` for a token, and secrets.
+    /// The article, `now` for a token, and secrets.
+    Prepare,
+    /// `prepared`, `now`, and secrets.
+    Ready,
+    /// The article, `key`, `now` for a token, secrets, and `prepared` if something was.
     Publish,
     /// The same, and `id` and `remote_url` of the post.
     Later,
@@ -43,6 +47,8 @@ pub(super) enum Scope {
 impl Scope {
     fn names(self) -> Vec<&'static str> {
         match self {
+            Self::Prepare => [ARTICLE_VARIABLES.as_slice(), &["now"]].concat(),
+            Self::Ready => vec!["prepared", "now"],
             Self::Publish => [ARTICLE_VARIABLES.as_slice(), &["key", "now"]].concat(),
             Self::Later => [
                 ARTICLE_VARIABLES.as_slice(),
@@ -58,7 +64,12 @@ impl Scope {
 
     const fn takes_secrets(self) -> bool {
         match self {
-            Self::Publish | Self::Later | Self::Target | Self::Lookup => true,
+            Self::Prepare
+            | Self::Ready
+            | Self::Publish
+            | Self::Later
+            | Self::Target
+            | Self::Lookup => true,
             // What comes out is kept in rows.
             Self::Receipt | Self::Values => false,
         }
@@ -72,6 +83,8 @@ pub(super) struct Defined<'a> {
     pub(super) values: &'a [&'a str],
     /// What the preset says of values that the user must give.
     pub(super) needs: &'a [(String, String)],
+    /// There is a `prepare`.
+    pub(super) prepares: bool,
 }
 
 /// What is wrong with a template, and what to do.
@@ -140,6 +153,7 @@ pub(super) fn rendered_sample(source: &str, values: &[(String, String)]) -> Opti
         secrets: &names,
         values: &names,
         needs: &[],
+        prepares: true,
     });
     let given = Value::from_pairs(
         values
@@ -177,7 +191,10 @@ fn check_name(name: &str, scope: Scope, defined: Defined<'_>) -> Result<(), Trou
             )
         }
         _ => {
-            let names = scope.names();
+            let mut names = scope.names();
+            if scope == Scope::Publish && defined.prepares {
+                names.push("prepared");
+            }
             if names.contains(&root) {
                 return Ok(());
             }
@@ -237,7 +254,7 @@ fn sample(defined: Defined<'_>) -> Value {
     context! {
         text => "t", title => "t", url => "https://blog.example/a", description => "d", tags => ["a"],
         hashtags => "#a", body => "b", date => "2026-01-01", language => "en", slug => "a", key => "so1-0",
-        id => "1", remote_url => "https://service.example/1", since => 0, now => 0,
+        id => "1", remote_url => "https://service.example/1", since => 0, now => 0, prepared => "1",
         secret => named(defined.secrets), value => named(defined.values),
     }
 }
@@ -322,6 +339,7 @@ mod tests {
             secrets: &["token"],
             values: &["server"],
             needs: &needs,
+            prepares: false,
         };
         match check(source, scope, defined) {
             Ok(()) => "ok".to_owned(),

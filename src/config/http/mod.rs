@@ -11,6 +11,7 @@ mod later;
 mod layers;
 mod lookup;
 mod parts;
+mod prepare;
 mod preset;
 mod read;
 mod request;
@@ -44,6 +45,8 @@ pub struct Declaration {
     pub limit: Option<usize>,
     /// How it is counted.
     pub count: Count,
+    /// What is done first, where publishing takes two requests.
+    pub prepare: Option<PrepareForm>,
     /// What publishes.
     pub request: RequestForm,
     /// The header that carries the idempotency key.
@@ -72,6 +75,30 @@ pub struct Declaration {
     pub interval: Option<Duration>,
     /// Where all requests go in place of their own host: a rehearsal's stand-in.
     pub redirect: Option<Url>,
+}
+
+/// A first request: it makes what the publishing one names, and nobody sees it before that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrepareForm {
+    /// The request.
+    pub request: RequestForm,
+    /// Which answers accept.
+    pub success: Success,
+    /// Where the id of what was made is: `prepared` in the publishing request.
+    pub id: Source,
+    /// How one knows that it may be published.
+    pub ready: Option<ReadyForm>,
+}
+
+/// How one knows that what was prepared may be published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadyForm {
+    /// A `GET` without a body.
+    pub request: RequestForm,
+    /// Which answers say that it is ready.
+    pub success: Success,
+    /// What an answer has that says that it never will be.
+    pub failed: Option<Condition>,
 }
 
 /// A request as templates.
@@ -319,6 +346,8 @@ pub enum Count {
     Bytes,
     /// As Weibo does: two ASCII characters count one.
     Weibo,
+    /// As Threads does: an emoji counts its UTF-8 bytes.
+    Threads,
 }
 
 impl Declaration {
@@ -360,7 +389,9 @@ impl Declaration {
 
     /// Returns what of an article the requests that show it need, by the variables' names.
     pub fn variables(&self) -> BTreeSet<String> {
+        let first = self.prepare.as_ref().map(|form| form.request.templates());
         let mut names = self.request.variables();
+        names.extend(first.into_iter().flatten().flat_map(check::variables));
         names.extend(
             self.update
                 .iter()

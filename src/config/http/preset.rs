@@ -21,7 +21,7 @@ macro_rules! preset {
 }
 
 /// Every preset, in the order of the documentation.
-pub const PRESETS: [Preset; 12] = [
+pub const PRESETS: [Preset; 13] = [
     preset!("custom"),
     preset!("discord"),
     preset!("slack-webhook"),
@@ -32,6 +32,7 @@ pub const PRESETS: [Preset; 12] = [
     preset!("linkedin"),
     preset!("wordpress"),
     preset!("ghost"),
+    preset!("threads"),
     preset!("webmention"),
     preset!("websub"),
 ];

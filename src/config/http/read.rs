@@ -13,6 +13,7 @@ use super::later::{check_proof, read_one, read_operation};
 use super::layers::Layers;
 use super::lookup::read_lookup;
 use super::parts::{condition, header_name, header_names, pointer, statuses, success_of};
+use super::prepare::read_prepare;
 use super::preset::{PRESETS, Preset};
 use super::request::{self, Forms};
 use super::{
@@ -20,12 +21,13 @@ use super::{
 };
 use crate::model::channel::Policy;
 
-const COUNTS: [(&str, Count); 5] = [
+const COUNTS: [(&str, Count); 6] = [
     ("graphemes", Count::Graphemes),
     ("code_points", Count::CodePoints),
     ("utf16", Count::Utf16),
     ("bytes", Count::Bytes),
     ("weibo", Count::Weibo),
+    ("threads", Count::Threads),
 ];
 
 const MEANINGS: [(&str, Meaning); 6] = [
@@ -108,6 +110,7 @@ fn read_layers(
             secrets: &secret_names,
             values: &value_names,
             needs: &needs,
+            prepares: layers.has("prepare"),
         },
         values: &value_list,
         findings,
@@ -115,6 +118,9 @@ fn read_layers(
     let account = forms.template_at(layers, "account", Scope::Values);
     let limit = layers.read("limit", forms.findings, number::<usize>);
     let count = layers.read("count", forms.findings, |value| word(value, &COUNTS));
+    let prepare = layers
+        .section("prepare", forms.findings)
+        .map(|section| read_prepare(&section, &mut forms));
     let (request, key) = read_request(layers, &mut forms);
     let success = read_success(layers, forms.findings);
     let receipt = read_receipt(layers, &mut forms);
@@ -136,6 +142,10 @@ fn read_layers(
     let interval = of_preset
         .then(|| layers.of_preset("interval", findings, duration))
         .flatten();
+    let prepare = match prepare {
+        Some(prepare) => Some(prepare?),
+        None => None,
+    };
     // A lookup that has a problem must not make a channel without one.
     let lookup = match lookup {
         Some(lookup) => Some(lookup?),
@@ -146,6 +156,7 @@ fn read_layers(
         account,
         limit: limit.map(|given| given.value),
         count: count.map_or(Count::Graphemes, |given| given.value),
+        prepare,
         request: request?,
         key,
         success: success?,

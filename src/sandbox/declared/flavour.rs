@@ -67,6 +67,15 @@ pub(super) fn error(preset: Option<&str>, status: u16, retry_after: Option<u64>)
             "error": "system error",
         }),
         Some("linkedin") => json!({ "status": status, "message": "error" }),
+        Some("threads") => {
+            let code = match status {
+                401 | 403 => 190,
+                429 => 4,
+                500..=599 => 2,
+                _ => 100,
+            };
+            json!({ "error": { "message": "error", "type": "OAuthException", "code": code } })
+        }
         Some("ghost") => {
             let sort = match status {
                 401 => "UnauthorizedError",

@@ -5,6 +5,7 @@
 
 mod flavour;
 mod later;
+mod prepared;
 mod shape;
 
 use minijinja::Value as Known;
@@ -70,6 +71,9 @@ pub(crate) struct Post {
     #[serde(with = "wire_time")]
     at: Timestamp,
     times: usize,
+    /// It was only prepared: nobody sees it.
+    #[serde(default)]
+    hidden: bool,
     /// It was taken down.
     #[serde(default)]
     gone: bool,
@@ -104,6 +108,11 @@ impl Declared {
 
     fn write(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Effect> {
         let form = &self.declaration.request;
+        if let Some(prepare) = &self.declaration.prepare
+            && self.is_preparation(prepare, request)
+        {
+            return self.prepare(prepare, request, now);
+        }
         if request.method != form.method.label() || !self.is_at(form, request) {
             return not_here().into();
         }
@@ -140,8 +149,16 @@ impl Declared {
         if let Some(post) = known {
             return self.accept(post).into();
         }
-        let text = sent.text();
-        let is_repeat = checks == Checks::Due && self.standing().any(|post| post.text == text);
+        let container = self
+            .declaration
+            .prepare
+            .as_ref()
+            .map(|_| self.container_in(request, &sent));
+        let Some(container) = container.map_or(Some(None), |found| found.map(Some)) else {
+            return self.refuse(Meaning::Retry, 400, None).into();
+        };
+        let text = container.map_or_else(|| sent.text(), |container| container.text.clone());
+        let is_repeat = checks == Checks::Due && self.shown().any(|post| post.text == text);
         if let Some(reply) = flavour::repeat(self.declaration.preset).filter(|_| is_repeat) {
             return reply.into();
         }
@@ -158,10 +175,11 @@ impl Declared {
             id: self.next_id(now),
             article,
             text,
-            key,
+            key: key.or_else(|| container.map(|container| container.id.clone())),
             at: now,
             times: 1,
             gone: false,
+            hidden: false,
         };
         Answer {
             reply: self.accept(&post),
@@ -258,14 +276,13 @@ impl Declared {
             return self.refuse(Meaning::Credentials, 401, None);
         }
         let size = form.covers.page_size.unwrap_or(LIST_MAX);
-        let standing: Vec<&Post> = self.standing().collect();
-        let entries: Vec<Value> = standing
-            .iter()
+        let entries: Vec<Value> = self
+            .shown()
             .rev()
             .take(size)
             .map(|post| self.entry(form, post))
             .collect();
-        let is_whole = entries.len() == standing.len();
+        let is_whole = entries.len() == self.shown().count();
         let mut body = json!({});
         hold(&mut body, form.success.condition.as_ref());
         hold(&mut body, form.covers.whole.as_ref().filter(|_| is_whole));
@@ -309,7 +326,7 @@ impl Declared {
 
     /// Returns the next post's id.
     fn next_id(&self, now: Timestamp) -> String {
-        let number = self.posts.len() + 1;
+        let number = self.posts.iter().filter(|post| !post.hidden).count() + 1;
         if flavour::ids_are_times(self.declaration.preset) {
             let millis = now.as_millis();
             let (seconds, part) = (millis.div_euclid(1000), millis.rem_euclid(1000));
@@ -357,11 +374,6 @@ impl Declared {
                 .chain([("secret", secrets), ("value", Known::from_pairs(values))]),
         );
         environment().render_str(template, context).ok()
-    }
-
-    /// Returns the posts that were not taken down.
-    fn standing(&self) -> impl Iterator<Item = &Post> {
-        self.posts.iter().filter(|post| !post.gone)
     }
 
     /// Whether a request came to the form's address, as far as that is known beforehand.
@@ -422,6 +434,9 @@ impl Service for Declared {
     }
 
     fn answer(&self, request: &Request, now: Timestamp, checks: Checks) -> Answer<Effect> {
+        if let Some(reply) = self.readiness(request, now) {
+            return reply.into();
+        }
         if Self::is_write(request) {
             return self
                 .remove(request, now)
@@ -477,7 +492,7 @@ impl Service for Declared {
     }
 
     fn posts(&self) -> Vec<SandboxPost> {
-        self.standing()
+        self.shown()
             .map(|post| SandboxPost {
                 channel: self.identity.channel.clone(),
                 canonical_url: post.article.clone(),

@@ -61,6 +61,11 @@ impl Sent {
         linked.or_else(longest).cloned().unwrap_or_default()
     }
 
+    /// Whether one of the texts is this one.
+    pub(super) fn has(&self, wanted: &str) -> bool {
+        self.texts.iter().any(|text| text == wanted)
+    }
+
     /// Returns every link.
     pub(super) fn links(&self) -> Vec<String> {
         self.texts
