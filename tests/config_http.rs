@@ -477,6 +477,6 @@ fn a_first_request_is_checked_like_the_other() {
     sayonce.toml:15: `channels.own.prepare.ready.failed.equals` is without a place
       hint: add `pointer = "/…"`
     sayonce.toml:16: `channels.own.prepare.ready.every` is not a known key
-      hint: the keys here are url, query, headers, status, body, pointer, equals, contains, failed
+      hint: the keys here are url, query, headers, status, body, pointer, equals, contains, failed, published
     "#);
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::http::{channel, config, full_claim, on_server};
 use super::server::{Act, Server, answer, json as json_answer};
-use super::{SECRET, pushed, tell};
+use super::{SECRET, pushed, tell, tell_lookup};
 
 /// Prepares a post on Threads and publishes what came of it; tells the outcome, what was found, and the requests.
 fn post(acts: Vec<Act>) -> (String, Prepared, Vec<String>) {
@@ -33,7 +33,7 @@ fn post(acts: Vec<Act>) -> (String, Prepared, Vec<String>) {
 }
 
 /// A claim whose post names nothing that was made.
-fn unmade(config: &ChannelConfig) -> Claim {
+pub(super) fn unmade(config: &ChannelConfig) -> Claim {
     let mut claim = full_claim(config);
     let mut fields = claim.post.fields().clone();
     drop(fields.shift_remove("prepared"));
@@ -164,4 +164,24 @@ fn a_claim_of_an_earlier_run_is_published_by_what_it_names() {
         tell(&channel.publish(&[pushed(unmade(&config))])),
         "refused for now: what is published has not been made"
     );
+}
+
+/// A list may lag behind: what the service says of the container itself keeps a second one from being published.
+#[test]
+fn what_was_published_is_not_absent_because_a_list_lags() {
+    let check = |act: Act| {
+        let server = Server::start([json_answer(200, r#"{"data":[]}"#), act]);
+        let config = on_server(config("preset = \"threads\""), &server);
+        let told = tell_lookup(&channel(&config, &server).lookup(&full_claim(&config)));
+        assert!(server.requests()[1].starts_with("GET /v1.0/18?"));
+        told
+    };
+    assert_eq!(
+        check(status("PUBLISHED")),
+        "cannot tell: it was published, and the list does not show it yet"
+    );
+    assert_eq!(check(status("FINISHED")), "absent");
+    assert_eq!(check(status("EXPIRED")), "absent");
+    assert_eq!(check(error(400, 100)), "absent");
+    assert!(check(Act::HangUp).starts_with("cannot tell: the answer of "));
 }

@@ -1,6 +1,7 @@
 //! Each preset: the request as it goes out, and what each answer of the service means.
 
-use super::http::{channel, config, full_claim, on_server, outcome, publish};
+use super::http::{channel, config, on_server, outcome, publish};
+use super::http_prepare::unmade;
 use super::server::{Act, Server, answer, json};
 use super::{tell, tell_lookup};
 
@@ -614,7 +615,7 @@ fn pings() {
 fn look(preset: &str, body: &str) -> String {
     let server = Server::start([json(200, body)]);
     let config = on_server(config(&lines(preset)), &server);
-    let claim = full_claim(&config);
+    let claim = unmade(&config);
     let told = tell_lookup(&channel(&config, &server).lookup(&claim));
     let asked = server.requests().join("\n");
     format!("{}\n{told}", asked.lines().next().unwrap())

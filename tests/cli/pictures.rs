@@ -124,6 +124,36 @@ fn the_plan_names_the_picture_that_is_going_to_be_shown() {
 }
 
 #[test]
+fn a_post_shows_the_articles_own_pictures() {
+    let images =
+        "images: [{ path: /cover.png, alt: A cat }, { path: ../cover.png, alt: The same cat }]";
+    for kind in [Kind::Bluesky, Kind::Mastodon] {
+        let site = site(kind, None, images, Some(&png(3)));
+        assert_posted_once(&site, &site.run(&[]));
+        let post = &record(&site, kind.label())["post"];
+        let alts = [&post["media"][0]["alt"], &post["media"][1]["alt"]];
+        assert_eq!(alts, ["A cat", "The same cat"]);
+        assert_eq!(uploads(&site), 2);
+    }
+    // The answer is lost: what is repeated is the same record, with both pictures.
+    let site = site(
+        Kind::Bluesky,
+        Some("bluesky:1=lost-request"),
+        images,
+        Some(&png(3)),
+    );
+    assert_posted_once(&site, &site.run(&[]));
+    let record = record(&site, "bluesky");
+    let embed = &record["post"]["record"]["embed"];
+    assert_eq!(record["attempt"], 2);
+    assert_eq!(embed["$type"], "app.bsky.embed.images");
+    assert_eq!(
+        embed["images"][1]["aspectRatio"],
+        json!({ "width": 3, "height": 2 })
+    );
+}
+
+#[test]
 fn a_picture_that_cannot_be_had_is_told_and_left_out() {
     let check = |picture: Option<&[u8]>, said: &str| {
         let site = site(Kind::Bluesky, None, "image: /cover.png", picture);

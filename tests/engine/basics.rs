@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sayonce::model::item::{ItemChannelSettings, ItemId};
+use sayonce::model::outcome::ServerLimits;
 
 use super::{DEVTO, FOUR, HOUR, MASTODON, SEARCH, gaps, name, site, told, world};
 use crate::simulation::{Fault, World, article};
@@ -192,4 +193,25 @@ fn a_listed_article_with_another_ones_guid_is_not_announced_without_a_person() {
              article, `sayonce approve a2 search` if it is another",
         ]
     );
+}
+
+/// So Pixelfed does: it is learned from the server before the first claim, and remembered for plans.
+#[test]
+fn where_a_server_wants_pictures_an_article_without_one_is_never_claimed() {
+    let mut world = world(&[MASTODON], 1);
+    let limits = ServerLimits {
+        link: Some(32),
+        needs_picture: true,
+        ..ServerLimits::default()
+    };
+    world.service("mastodon").limits = limits;
+    let told = told(&world.run());
+    assert!(told[1].starts_with("a1 on mastodon: pending"), "{told:?}");
+    assert!(
+        told.iter()
+            .any(|line| line.contains("takes no post without a picture")),
+        "{told:?}"
+    );
+    assert_eq!(world.service("mastodon").writes(), 0);
+    assert_eq!(world.remote.rows().count(), 0);
 }

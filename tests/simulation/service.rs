@@ -85,6 +85,8 @@ pub(crate) struct Service {
     pub(crate) skew: Option<Duration>,
     /// What goes wrong with every write.
     pub(crate) always: Option<Fault>,
+    /// What its server tells of its limits.
+    pub(crate) limits: ServerLimits,
     /// Nobody can log in.
     pub(crate) open_fails: bool,
     pub(crate) faults: BTreeMap<usize, Fault>,
@@ -114,6 +116,7 @@ impl Service {
             account: None,
             skew: None,
             always: None,
+            limits: ServerLimits::default(),
             open_fails: false,
             faults: BTreeMap::new(),
             tokens: BTreeSet::new(),
@@ -232,7 +235,7 @@ impl Service {
                     .clone()
                     .unwrap_or_else(|| format!("https://{}.example/@blog", self.name)),
             ),
-            limits: ServerLimits::default(),
+            limits: self.limits,
             clock_skew: self.skew.or_else(|| {
                 let shown = off.saturating_sub(Duration::from_secs(1));
                 (!shown.is_zero()).then_some(shown)

@@ -299,7 +299,11 @@ impl Channel for Declared {
                     .map(|remote| self.without_secrets(remote))
                     .collect::<Option<Vec<_>>>()
                     .map_or_else(|| cannot_tell(SECRET_ID), Lookup::Several),
-                Lookup::Absent => Lookup::Absent,
+                Lookup::Absent => match self.is_published(&claim.post) {
+                    Ok(false) => Lookup::Absent,
+                    Ok(true) => cannot_tell("it was published, and the list does not show it yet"),
+                    Err(reason) => cannot_tell(reason),
+                },
                 Lookup::CannotTell { reason } => cannot_tell(reason),
             },
             Err(reason) => cannot_tell(reason),

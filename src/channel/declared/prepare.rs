@@ -91,6 +91,22 @@ impl Declared {
         )))
     }
 
+    /// Whether what the claim's post names was published by the service's own word; an error says why that can't be told.
+    pub(super) fn is_published(&mut self, post: &Post) -> Result<bool, String> {
+        let ready = self.declaration.prepare.clone().and_then(|form| form.ready);
+        let (Some(ready), Some(id)) = (ready, Prepared::made_of(post)) else {
+            return Ok(false);
+        };
+        let Some(published) = &ready.published else {
+            return Ok(false);
+        };
+        let known = [("prepared", minijinja::Value::from(id.as_str()))];
+        let answer = self.ask(&ready.request, &known, None).map_err(reason_of)?;
+        answer.check_fresh()?;
+        // What is forgotten is not there, so nothing can be published by its id any more; that it was, the list shows.
+        Ok(published.holds(answer.json().as_ref()))
+    }
+
     fn ask(
         &mut self,
         form: &crate::config::http::RequestForm,
@@ -131,6 +147,15 @@ impl Declared {
                 refused(Refusal::Temporary(wait), reason)
             }
         }
+    }
+}
+
+fn reason_of(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Refused { reason, .. }
+        | Outcome::NotSent { reason }
+        | Outcome::InDoubt { reason } => reason,
+        Outcome::Accepted { .. } => String::new(),
     }
 }
 

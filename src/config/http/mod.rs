@@ -99,6 +99,8 @@ pub struct ReadyForm {
     pub success: Success,
     /// What an answer has that says that it never will be.
     pub failed: Option<Condition>,
+    /// What an answer has that says that it was published, whatever the lists show.
+    pub published: Option<Condition>,
 }
 
 /// A request as templates.

@@ -52,21 +52,32 @@ pub(super) fn read_prepare(section: &Layers<'_>, forms: &mut Forms<'_, '_>) -> O
 fn read_ready(section: &Layers<'_>, forms: &mut Forms<'_, '_>) -> Option<ReadyForm> {
     section.refuse_unknown(
         &[
-            "url", "query", "headers", "status", "body", "pointer", "equals", "contains", "failed",
+            "url",
+            "query",
+            "headers",
+            "status",
+            "body",
+            "pointer",
+            "equals",
+            "contains",
+            "failed",
+            "published",
         ],
         forms.findings,
     );
     let request = forms.request(section, Scope::Ready, Method::Get);
     let success = success_of(section, forms.findings);
-    let failed = section
-        .section("failed", forms.findings)
-        .and_then(|failed| {
-            failed.refuse_unknown(&["pointer", "equals", "contains"], forms.findings);
-            condition(&failed, forms.findings)
-        });
+    let mut told = |key| {
+        section.section(key, forms.findings).and_then(|told| {
+            told.refuse_unknown(&["pointer", "equals", "contains"], forms.findings);
+            condition(&told, forms.findings)
+        })
+    };
+    let (failed, published) = (told("failed"), told("published"));
     Some(ReadyForm {
         request: request?,
         success: success?,
         failed,
+        published,
     })
 }

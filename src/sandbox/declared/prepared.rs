@@ -103,8 +103,13 @@ impl Declared {
         if !self.has_secrets(&ready.request, request, now) {
             return Some(self.refuse(Meaning::Credentials, 401, None));
         }
+        let is_published = self.shown().any(|post| {
+            let container = self.posts.iter().find(|container| is_about(container));
+            post.key.as_ref() == container.map(|container| &container.id)
+        });
         let mut body = json!({});
         hold(&mut body, ready.success.condition.as_ref());
+        hold(&mut body, ready.published.as_ref().filter(|_| is_published));
         let status = ready.success.statuses.first().copied().unwrap_or(200);
         Some(Reply::json(status, &body))
     }
