@@ -22,3 +22,4 @@ mod mastodon;
 mod relay;
 mod replay;
 mod servers;
+mod troubles;

@@ -6,6 +6,7 @@ use super::blog::{Blog, hard_articles, one_article};
 use super::client::Call;
 use super::relay::{Order, Relay};
 use super::servers::{Pds, PdsAccount};
+use super::troubles::Behind;
 
 const SECRET: &str = "BLUESKY_APP_PASSWORD";
 
@@ -150,59 +151,36 @@ fn a_job_posts_each_article_once_and_whole() {
     assert_eq!(records(pds, &account), stored);
 }
 
+/// A blog before a relay before the server.
+fn behind(pds: &Pds, account: &PdsAccount) -> Behind {
+    let relay = Relay::before(pds.url());
+    Behind {
+        blog: blog(&relay.url(), account),
+        relay,
+        write: PUT,
+    }
+}
+
 #[test]
 fn a_run_that_is_killed_before_it_hears_the_answer_leaves_one_post() {
     let Some(pds) = Pds::shared() else { return };
     let account = pds.account("killed");
-    let relay = Relay::before(pds.url());
-    let blog = blog(&relay.url(), &account);
-    blog.write_articles(&[one_article("killed")]);
-    relay.order(PUT, Order::Swallow);
-    let running = blog.start();
-    relay.until_done();
-    blog.kill(running);
-    assert_eq!(records(pds, &account).len(), 1, "it was posted");
-    assert_eq!(
-        blog.row("killed")["operations"]["publish"]["state"],
-        "in_flight"
-    );
-    let ran = blog.run();
-    ran.assert_code(0);
-    assert_eq!(ran.deliveries(), "killed there done read_back 1\n");
-    assert_eq!((relay.count(PUT), records(pds, &account).len()), (1, 1));
+    behind(pds, &account).killed_before_the_answer(|| records(pds, &account).len());
 }
 
 #[test]
 fn a_lost_answer_is_settled_in_the_same_run() {
     let Some(pds) = Pds::shared() else { return };
     let account = pds.account("lost");
-    let relay = Relay::before(pds.url());
-    let blog = blog(&relay.url(), &account);
-    blog.configure("interval = \"0s\"", "interval = \"0s\"\nlookups = [\"1s\"]");
-    blog.write_articles(&[one_article("lost")]);
-    relay.order(PUT, Order::Lose);
-    let ran = blog.run();
-    ran.assert_code(0);
-    assert_eq!(ran.deliveries(), "lost there done read_back 1\n");
-    assert_eq!((relay.count(PUT), records(pds, &account).len()), (1, 1));
+    behind(pds, &account).lost_answer(|| records(pds, &account).len());
 }
 
 #[test]
 fn a_wrong_password_is_the_channels_trouble_and_not_the_articles() {
     let Some(pds) = Pds::shared() else { return };
     let account = pds.account("passwords");
-    let relay = Relay::before(pds.url());
-    let mut blog = blog(&relay.url(), &account);
-    blog.write_articles(&[one_article("refused")]);
-    blog.take_secret("wrong-pass-word-here");
-    let ran = blog.run();
-    ran.assert_code(5);
-    insta::assert_snapshot!(ran.problems().join("\n"), @r#"there refuses the credentials: HTTP 401: {"error":"AuthenticationRequired","message":"Invalid identifier or password"}"#);
-    assert_eq!(relay.count(PUT), 0);
-    blog.take_secret(&account.app_password);
-    let ran = blog.run();
-    ran.assert_code(0);
-    assert_eq!(ran.deliveries(), "refused there done response 1\n");
+    let said = behind(pds, &account).wrong_secret("wrong-pass-word-here", &account.app_password);
+    insta::assert_snapshot!(said, @r#"there refuses the credentials: HTTP 401: {"error":"AuthenticationRequired","message":"Invalid identifier or password"}"#);
 }
 
 /// A token that the server does not take costs a login, not the post.

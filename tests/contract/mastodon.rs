@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::blog::{Blog, hard_articles, one_article};
+use super::blog::{Blog, hard_articles};
 use super::client::Call;
-use super::relay::{Order, Relay};
+use super::relay::Relay;
 use super::servers::MastodonMock;
+use super::troubles::Behind;
 
 const SECRET: &str = "MASTODON_TOKEN";
 
@@ -140,27 +141,22 @@ fn a_job_posts_each_article_once_and_whole() {
     assert_eq!(statuses(&server), posted);
 }
 
+/// A blog before a relay before the server.
+fn behind(server: &MastodonMock) -> Behind {
+    let relay = Relay::before(&server.url);
+    Behind {
+        blog: blog(&relay.url()),
+        relay,
+        write: POST,
+    }
+}
+
 #[test]
 fn a_run_that_is_killed_before_it_hears_the_answer_leaves_one_post() {
     let Some(server) = MastodonMock::start() else {
         return;
     };
-    let relay = Relay::before(&server.url);
-    let blog = blog(&relay.url());
-    blog.write_articles(&[one_article("killed")]);
-    relay.order(POST, Order::Swallow);
-    let running = blog.start();
-    relay.until_done();
-    blog.kill(running);
-    assert_eq!(statuses(&server).len(), 1, "it was posted");
-    assert_eq!(
-        blog.row("killed")["operations"]["publish"]["state"],
-        "in_flight"
-    );
-    let ran = blog.run();
-    ran.assert_code(0);
-    assert_eq!(ran.deliveries(), "killed there done read_back 1\n");
-    assert_eq!((relay.count(POST), statuses(&server).len()), (1, 1));
+    behind(&server).killed_before_the_answer(|| statuses(&server).len());
 }
 
 #[test]
@@ -168,15 +164,7 @@ fn a_lost_answer_is_settled_in_the_same_run() {
     let Some(server) = MastodonMock::start() else {
         return;
     };
-    let relay = Relay::before(&server.url);
-    let blog = blog(&relay.url());
-    blog.configure("interval = \"0s\"", "interval = \"0s\"\nlookups = [\"1s\"]");
-    blog.write_articles(&[one_article("lost")]);
-    relay.order(POST, Order::Lose);
-    let ran = blog.run();
-    ran.assert_code(0);
-    assert_eq!(ran.deliveries(), "lost there done read_back 1\n");
-    assert_eq!((relay.count(POST), statuses(&server).len()), (1, 1));
+    behind(&server).lost_answer(|| statuses(&server).len());
 }
 
 #[test]
@@ -184,16 +172,6 @@ fn a_token_that_is_not_known_is_the_channels_trouble_and_not_the_articles() {
     let Some(server) = MastodonMock::start() else {
         return;
     };
-    let relay = Relay::before(&server.url);
-    let mut blog = blog(&relay.url());
-    blog.write_articles(&[one_article("refused")]);
-    blog.take_secret("a-token-of-nobody");
-    let ran = blog.run();
-    ran.assert_code(5);
-    insta::assert_snapshot!(ran.problems().join("\n"), @r#"there refuses the credentials: HTTP 401: {"error":"This method requires an authenticated user"}"#);
-    assert_eq!(relay.count(POST), 0);
-    blog.take_secret(MastodonMock::TOKEN);
-    let ran = blog.run();
-    ran.assert_code(0);
-    assert_eq!(ran.deliveries(), "refused there done response 1\n");
+    let said = behind(&server).wrong_secret("a-token-of-nobody", MastodonMock::TOKEN);
+    insta::assert_snapshot!(said, @r#"there refuses the credentials: HTTP 401: {"error":"This method requires an authenticated user"}"#);
 }
