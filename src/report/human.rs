@@ -117,7 +117,7 @@ pub fn plan(
         if !title.is_empty() && delivery.text.is_none() {
             put!(text, "  {title}\n");
         }
-        if let Some(reason) = &delivery.reason {
+        if let Some(reason) = reason(delivery) {
             put!(text, "  {reason}\n");
         }
         let to_send = matches!(
@@ -215,7 +215,7 @@ fn put_articles<'a>(
             put!(text, "\n  {:width$}  {url}", "");
         }
         let unfinished = !matches!(delivery.state, Some(State::Done));
-        if let Some(reason) = delivery.reason.as_ref().filter(|_| unfinished) {
+        if let Some(reason) = reason(delivery).filter(|_| unfinished) {
             put!(text, "\n  {:width$}  {reason}", "");
         }
         for way in delivery.ways() {
@@ -226,6 +226,14 @@ fn put_articles<'a>(
     if heading.is_some() {
         text.push('\n');
     }
+}
+
+/// Returns why a delivery is not done, without the time that stands beside it already.
+fn reason(delivery: &Outlook) -> Option<String> {
+    let reason = delivery.reason.as_deref()?;
+    let when = delivery.due_at.map(|at| format!("due at {at}: "));
+    let why = when.and_then(|when| reason.strip_prefix(&when));
+    Some(why.map_or_else(|| reason.to_owned(), |why| format!("waits: {why}")))
 }
 
 /// Writes the counts as one sentence.

@@ -56,4 +56,16 @@ fn the_plan_says_when_each_turn_is_counted_from_the_last_claim() {
             );
         }
     }
+    // People are told the time once.
+    let turn = claimed_at.plus(Duration::from_hours(2)).to_chrono();
+    let day = turn.format("%Y-%m-%d %H:%M:%S UTC");
+    insta::assert_snapshot!(site.sayonce(&["plan", "--item", "article-2"]).stdout.replace(&day.to_string(), "TIME"), @r"
+    article-2 on mastodon - not yet, due at TIME
+      waits: the channel's `interval`
+      text (34 of 500):
+        | Article 2
+        | 
+        | https://blog.example/article-2/
+    1 delivery: 1 not sent yet.
+    ");
 }
