@@ -24,6 +24,8 @@ if [ -n "$given" ]; then
 else
     # Paths of the machine that builds don't belong in what it builds.
     export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$PWD=sayonce"$'\x1f'"--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"
+    # Nor does it depend on which libraries that machine has: those that come with the crates are taken.
+    export LIBGIT2_NO_PKG_CONFIG=1 LIBZ_SYS_STATIC=1
     cargo build --release --locked --target "$target"
     program=${CARGO_TARGET_DIR:-target}/$target/release/sayonce
     [ -e "$program" ] || program=$program.exe
