@@ -37,8 +37,10 @@ fn two_channels_that_turn_out_to_be_one_account_are_both_left_out() {
         told(&world.run()),
         [
             "exit 2",
-            "a1 on mastodon: pending: due now",
-            "a1 on second: pending: due now",
+            "a1 on mastodon: pending: waits for its channel: mastodon and second are the same account, \
+             https://mastodon.example/@blog; remove one of them",
+            "a1 on second: pending: waits for its channel: mastodon and second are the same account, \
+             https://mastodon.example/@blog; remove one of them",
             "! mastodon and second are the same account, https://mastodon.example/@blog; remove one of them",
         ]
     );
