@@ -14,6 +14,7 @@ mod homes;
 mod init;
 mod job;
 mod killed;
+mod later;
 mod ledger;
 mod lies;
 mod looking;

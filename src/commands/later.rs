@@ -191,8 +191,8 @@ impl Wish<'_> {
         };
         if !able {
             return Err(refused(
-                format!("{delivery}: a post {way} on {}", channel.service_name()),
-                "do it where the post stands".to_owned(),
+                format!("{delivery}: on {} a post {way}", channel.service_name()),
+                "if you can, do it where the post stands".to_owned(),
             ));
         }
         if let Some(hint) = wrong_later(self.what, row, self.now) {
