@@ -71,7 +71,7 @@ fn every_key_is_read() {
     assert_eq!(config.site.max_new, 4);
     assert_eq!(config.site.wait_live, Duration::from_mins(10));
     assert_eq!(config.site.overdue, Duration::from_hours(12));
-    insta::assert_snapshot!(format!("{:?}", config.channels[1]), @r#"ChannelConfig { rules: ChannelRules { name: ChannelName("bluesky"), kind: Bluesky, policy: Verified, gate: Confirm, interval: 2s, timeout: 20s, send_window: 40s, quarantine: 900s, settle: 30s, lookups: [5s, 60s], max_attempts: 3, precheck: false, update: false, since: Some(Timestamp(1780308000000)), delay: 3600s, hours: Some(Hours { from_minute: 1320, to_minute: 390, timezone: Europe/Berlin }) }, service: Bluesky { handle: "blog.example", service: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("pds.blog.example")), port: None, path: "/", query: None, fragment: None }, app_password_env: "BSKY_PASSWORD", labels: ["porn", "nudity"] }, template: "{{ title }}\n{{ hashtags }}\n{{ url }}", language: Some("en-GB") }"#);
+    insta::assert_snapshot!(format!("{:?}", config.channels[1]), @r#"ChannelConfig { rules: ChannelRules { name: ChannelName("bluesky"), kind: Bluesky, policy: Verified, gate: Confirm, interval: 2s, timeout: 20s, send_window: 40s, quarantine: 900s, settle: 30s, lookups: [5s, 60s], max_attempts: 3, precheck: false, follow_edits: false, since: Some(Timestamp(1780308000000)), delay: 3600s, hours: Some(Hours { from_minute: 1320, to_minute: 390, timezone: Europe/Berlin }) }, service: Bluesky { handle: "blog.example", service: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("pds.blog.example")), port: None, path: "/", query: None, fragment: None }, app_password_env: "BSKY_PASSWORD", labels: ["porn", "nudity"] }, template: "{{ title }}\n{{ hashtags }}\n{{ url }}", language: Some("en-GB") }"#);
     insta::assert_snapshot!(
         format!("{:?}\n{:?}", config.channels[2].service, config.channels[3].service),
         @r#"
@@ -518,7 +518,7 @@ fn a_key_in_the_wrong_table_is_told_its_place() {
     sayonce.toml:9: `channels.c.clock_skew` is not a known key
       hint: `clock_skew` is a key of `[ledger]`
     sayonce.toml:10: `channels.c.retries` is not a known key
-      hint: the keys here are kind, enabled, template, language, policy, gate, interval, since, delay, hours, timeout, max_attempts, lookups, send_window, quarantine, settle, precheck, update, server, token_env, visibility, content_warning
+      hint: the keys here are kind, enabled, template, language, policy, gate, interval, since, delay, hours, timeout, max_attempts, lookups, send_window, quarantine, settle, precheck, follow_edits, server, token_env, visibility, content_warning
     ");
 }
 

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::git_store::GitStore;
-use crate::ledger::{Baseline, Header, Snapshot};
+use crate::ledger::{Baseline, Baselined, Header, Snapshot};
 use crate::model::delivery::Decision;
 use crate::model::ids::ChannelName;
 use crate::model::item::ItemId;
@@ -52,7 +52,7 @@ pub(super) fn baseline(
         let now = clock.now();
         let selection = world.selection(&arguments.output, snapshot)?;
         let (baseline, new) = extended(&world, snapshot, &selection, now);
-        let count: usize = new.values().map(BTreeSet::len).sum();
+        let count: usize = new.values().map(Baselined::len).sum();
         added = new;
         if count == 0 {
             return Ok(None);
@@ -125,16 +125,16 @@ fn from_remote(
         added.retain(|channel, _| !left_out.contains(channel));
         let mut baseline = snapshot.baseline.clone();
         for (channel, items) in &mut added {
-            items.retain(|item| {
+            items.retain(|item, _| {
                 !gathered.adopted.contains(&DeliveryId {
                     item: item.clone(),
                     channel: channel.clone(),
                 })
             });
             let known = baseline.entry(channel.clone()).or_default();
-            known.extend(items.iter().cloned());
+            known.extend(items.clone());
         }
-        let marked: usize = added.values().map(BTreeSet::len).sum();
+        let marked: usize = added.values().map(Baselined::len).sum();
         adoption = gathered.adoption;
         adoption.added = Some(added);
         if marked == 0 && gathered.changes.is_empty() {
@@ -181,11 +181,11 @@ fn extended(
             continue;
         }
         let known = baseline.entry(name.clone()).or_default();
-        let new: BTreeSet<ItemId> = all
+        let new: Baselined = all
             .items
             .keys()
             .filter(|id| selection.items.is_empty() || selection.items.contains(*id))
-            .filter(|id| !known.contains(*id))
+            .filter(|id| !known.contains_key(*id))
             .filter(|id| {
                 let delivery = DeliveryId {
                     item: (*id).clone(),
@@ -193,9 +193,12 @@ fn extended(
                 };
                 !snapshot.rows.contains_key(&delivery)
             })
-            .cloned()
+            .map(|id| {
+                let said = all.said.get(id).filter(|_| channel.rules.follow_edits);
+                (id.clone(), said.map(|said| said.article.clone()))
+            })
             .collect();
-        known.extend(new.iter().cloned());
+        known.extend(new.clone());
         added.insert(name.clone(), new);
     }
     (baseline, added)
@@ -219,7 +222,7 @@ fn told(added: &Baseline, format: Format) -> String {
         Format::Json => {
             let added: BTreeMap<_, Vec<_>> = added
                 .iter()
-                .map(|(channel, ids)| (channel.as_str(), ids.iter().map(ItemId::as_str).collect()))
+                .map(|(channel, ids)| (channel.as_str(), ids.keys().map(ItemId::as_str).collect()))
                 .collect();
             let report = serde_json::json!({ "schema": 1, "added": added });
             format!("{report:#}\n")

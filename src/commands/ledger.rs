@@ -1,6 +1,6 @@
 //! `ledger accept` and `ledger repair`: a fork's or moved ledger, and a rewound one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -78,8 +78,8 @@ pub(super) fn repair(
         let changes = lost(&witness, snapshot);
         let mut baseline = snapshot.baseline.clone();
         for (channel, items) in &witness.baseline {
-            let known: &mut BTreeSet<_> = baseline.entry(channel.clone()).or_default();
-            known.extend(items.iter().cloned());
+            let known = baseline.entry(channel.clone()).or_default();
+            known.extend(items.clone());
         }
         let count = changes.len();
         Ok(Some(Commit {

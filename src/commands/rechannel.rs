@@ -158,7 +158,7 @@ impl Names {
         header.channels.insert(self.new.clone(), known);
         let mut baseline = snapshot.baseline.clone();
         if let Some(items) = baseline.remove(&self.old) {
-            let known: &mut BTreeSet<_> = baseline.entry(self.new.clone()).or_default();
+            let known = baseline.entry(self.new.clone()).or_default();
             known.extend(items);
         }
         Ok(Commit {

@@ -149,7 +149,7 @@ fn read_rules(
     let lookups = value_of(section.read("lookups", findings, durations));
     let max_attempts = section.read("max_attempts", findings, number::<u32>);
     let precheck = value_of(section.read("precheck", findings, flag));
-    let update = section.read("update", findings, flag);
+    let follow_edits = section.read("follow_edits", findings, flag);
     let since = value_of(section.read("since", findings, |value| moment(value, site.timezone)));
     let delay = value_of(section.read("delay", findings, duration));
     let hours = value_of(section.read("hours", findings, |value| hours(value, site.timezone)));
@@ -167,13 +167,13 @@ fn read_rules(
     if kind != Kind::Http || declaration.is_some() {
         refuse_policy(kind, traits, policy.as_ref(), section, findings);
     }
-    if let Some(given) = update
+    if let Some(given) = follow_edits
         .as_ref()
         .filter(|given| given.value && !traits.updates)
     {
         findings.problem(
             given.place,
-            format!("`{}` can't be carried out", section.path_of("update")),
+            format!("`{}` can't be carried out", section.path_of("follow_edits")),
             Some("a post can't be changed on this service; leave the line out"),
         );
     }
@@ -205,7 +205,7 @@ fn read_rules(
         lookups,
         max_attempts: value_of(max_attempts).unwrap_or(MAX_ATTEMPTS_DEFAULT),
         precheck: precheck.unwrap_or(true) && traits.readable && lists,
-        update: value_of(update).unwrap_or(follows),
+        follow_edits: value_of(follow_edits).unwrap_or(follows),
         since,
         delay: delay.unwrap_or(Duration::ZERO),
         hours,

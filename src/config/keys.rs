@@ -53,7 +53,7 @@ pub const CHANNEL_KEYS: [&str; 18] = [
     "quarantine",
     "settle",
     "precheck",
-    "update",
+    "follow_edits",
 ];
 
 /// Keys of `[channels.*]` of one kind, beside those of every channel.

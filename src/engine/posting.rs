@@ -255,7 +255,7 @@ impl Core {
             // What is sent once more is what it said then: a later edit still has to follow.
             (Some(stored), _) if again == Again::Frozen => stored.article.clone(),
             (stored, None) => stored.as_ref().and_then(|row| row.article.clone()),
-            (_, Some(said)) => channel.rules.update.then(|| said.article.clone()),
+            (_, Some(said)) => channel.rules.follow_edits.then(|| said.article.clone()),
         };
         let blank = self.blank_row(id).map(|blank| Row { article, ..blank });
         match (stored, blank) {

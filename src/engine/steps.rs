@@ -45,7 +45,7 @@ impl Core {
     /// Whether an edited article waits for being told that this checkout is the newest.
     pub(super) fn is_change_put_off(&self, channel: &ChannelConfig) -> bool {
         let survey = self.survey.iter().flat_map(|survey| &survey.deliveries);
-        channel.rules.update
+        channel.rules.follow_edits
             && survey
                 .filter(|surveyed| surveyed.id.channel == *channel.name())
                 .any(|surveyed| self.stand(channel, &surveyed.id).put_off.is_some())

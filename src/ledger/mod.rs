@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::claim::Landing;
 use crate::model::delivery::Decision;
-use crate::model::ids::ChannelName;
+use crate::model::ids::{ChannelName, Fingerprint};
 use crate::model::item::ItemId;
 use crate::model::outcome::ServerLimits;
 use crate::model::row::{DeliveryId, Row};
@@ -189,7 +189,11 @@ pub struct KnownChannel {
 }
 
 /// What was already online and is never to be announced, by channel.
-pub type Baseline = BTreeMap<ChannelName, BTreeSet<ItemId>>;
+pub type Baseline = BTreeMap<ChannelName, Baselined>;
+
+/// The articles that were online before a channel was used, each with what it said then, where the channel follows edits
+/// and tells of the article once it is another one.
+pub type Baselined = BTreeMap<ItemId, Option<Fingerprint>>;
 
 /// Whether sends are allowed from this ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]

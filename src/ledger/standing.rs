@@ -56,8 +56,8 @@ pub fn rewound(witness: Side<'_>, tip: Side<'_>) -> Option<String> {
     witness.baseline.iter().find_map(|(channel, items)| {
         let now = tip.baseline.get(channel);
         let lost = items
-            .iter()
-            .filter(|item| now.is_none_or(|now| !now.contains(*item)))
+            .keys()
+            .filter(|item| now.is_none_or(|now| !now.contains_key(*item)))
             .count();
         (lost > 0).then(|| format!("{lost} items of the baseline of {channel} are gone"))
     })
@@ -282,7 +282,7 @@ mod tests {
         let mut baselined = done.clone();
         baselined.baseline.insert(
             ChannelName::new("mastodon").unwrap(),
-            [ItemId::from_stored("old")].into(),
+            [(ItemId::from_stored("old"), None)].into(),
         );
         assert_eq!(check(&done, &baselined), None);
         assert_eq!(

@@ -226,7 +226,7 @@ pub struct ChannelRules {
     /// Whether the account's recent posts are read before the first write of a run.
     pub precheck: bool,
     /// Whether a post is changed when its article was edited.
-    pub update: bool,
+    pub follow_edits: bool,
     /// Items published before this are not for this channel.
     pub since: Option<Timestamp>,
     /// Wait this long after the article's date.

@@ -245,7 +245,7 @@ pub fn short_feed(
             .max()
             .filter(|newest| *newest < oldest)?;
         // What is known of the list shows that it reaches back far enough.
-        let known = |id: &ItemId| baseline.get(name).is_some_and(|ids| ids.contains(id));
+        let known = |id: &ItemId| baseline.get(name).is_some_and(|ids| ids.contains_key(id));
         let mut listed = survey
             .deliveries
             .iter()

@@ -195,7 +195,7 @@ fn never_seen(
             };
             !snapshot.rows.contains_key(&delivery)
         })
-        .filter(|id| baselined.is_none_or(|ids| !ids.contains(id)))
+        .filter(|id| baselined.is_none_or(|ids| !ids.contains_key(id)))
         .filter(|id| !survey.renamed.contains_key(id))
         .filter(|id| {
             let item = survey.items.get(id);

@@ -72,7 +72,7 @@ fn is_edited(
     channel: &ChannelConfig,
     limits: ServerLimits,
 ) -> bool {
-    if !channel.rules.update
+    if !channel.rules.follow_edits
         || !row.is_outdated(item, said)
         || excluded_by_author(item, channel.name())
     {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{ChannelConfig, Config};
 use crate::ledger::{Baseline, Snapshot};
+use crate::model::channel::ReceiptKind;
 use crate::model::delivery::State;
-use crate::model::ids::ChannelName;
+use crate::model::ids::{ChannelName, Fingerprint};
 use crate::model::item::{Item, ItemId, Said};
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -142,7 +143,11 @@ pub fn survey(
         order.push(id.clone());
         survey.items.insert(id.clone(), Item { id, ..item.clone() });
     }
-    if config.channels.iter().any(|channel| channel.rules.update) {
+    if config
+        .channels
+        .iter()
+        .any(|channel| channel.rules.follow_edits)
+    {
         let said = |(id, item): (&ItemId, &Item)| (id.clone(), item.said());
         survey.said = survey.items.iter().map(said).collect();
     }
@@ -164,6 +169,12 @@ pub fn survey(
                 survey.notices.push(format!(
                     "{name} is new beside channels that are in use: {what}"
                 ));
+                let online = online.into_iter().map(|id| {
+                    let said = survey.said.get(&id).filter(|_| channel.rules.follow_edits);
+                    let said = said.map(|said| said.article.clone());
+                    (id, said)
+                });
+                let online = online.collect();
                 survey.new_channels.insert(name, online);
             }
         }
@@ -234,11 +245,11 @@ fn verdict(
         return None;
     }
     let baselined = |baseline: &Baseline| {
-        baseline
-            .get(channel.name())
-            .is_some_and(|ids| ids.contains(&delivery.item))
+        let items = baseline.get(channel.name())?;
+        items.get(&delivery.item).cloned()
     };
-    if baselined(&snapshot.baseline) || baselined(&survey.new_channels) {
+    let baselined = baselined(&snapshot.baseline).or_else(|| baselined(&survey.new_channels));
+    if baselined.is_some_and(|then| !is_news(survey, channel, delivery, then)) {
         return Some(Verdict::Skipped(
             "online before this channel was used (baseline)".to_owned(),
         ));
@@ -261,6 +272,20 @@ fn verdict(
         )));
     }
     Some(Verdict::InPlay)
+}
+
+/// Whether an article that was online before is told of all the same: it was edited, and the channel carries notices of that
+/// and no announcements.
+fn is_news(
+    survey: &Survey,
+    channel: &ChannelConfig,
+    delivery: &DeliveryId,
+    then: Option<Fingerprint>,
+) -> bool {
+    let now = survey.said.get(&delivery.item).map(|said| &said.article);
+    channel.rules.follow_edits
+        && channel.traits().receipt == ReceiptKind::None
+        && then.zip(now).is_some_and(|(then, now)| then != *now)
 }
 
 /// What became of an article that has rows and is not listed any more.

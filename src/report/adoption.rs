@@ -70,7 +70,7 @@ impl Adoption {
 
     fn is_baselined(&self, id: &DeliveryId) -> bool {
         let items = self.added.as_ref().and_then(|added| added.get(&id.channel));
-        items.is_some_and(|items| items.contains(&id.item))
+        items.is_some_and(|items| items.contains_key(&id.item))
     }
 }
 
@@ -247,7 +247,7 @@ pub fn baseline_json(added: &Baseline) -> Value {
     added
         .iter()
         .map(|(channel, ids)| {
-            let ids: Vec<_> = ids.iter().map(ItemId::as_str).collect();
+            let ids: Vec<_> = ids.keys().map(ItemId::as_str).collect();
             (channel.as_str().to_owned(), json!(ids))
         })
         .collect::<serde_json::Map<_, _>>()

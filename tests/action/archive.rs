@@ -116,10 +116,12 @@ fn the_archive_has_all_that_packages_need_and_nothing_of_the_machine() {
     644 0:0 1767225600 @/man/sayonce-rehearse.1
     644 0:0 1767225600 @/man/sayonce-rename.1
     644 0:0 1767225600 @/man/sayonce-resolve.1
+    644 0:0 1767225600 @/man/sayonce-retract.1
     644 0:0 1767225600 @/man/sayonce-retry.1
     644 0:0 1767225600 @/man/sayonce-run.1
     644 0:0 1767225600 @/man/sayonce-skip.1
     644 0:0 1767225600 @/man/sayonce-status.1
+    644 0:0 1767225600 @/man/sayonce-update.1
     644 0:0 1767225600 @/man/sayonce.1
     755 0:0 1767225600 @/sayonce
     ");

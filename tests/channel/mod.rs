@@ -124,7 +124,7 @@ fn channel_config(service: ServiceConfig) -> ChannelConfig {
             lookups: Vec::new(),
             max_attempts: 5,
             precheck: true,
-            update: false,
+            follow_edits: false,
             since: None,
             delay: Duration::ZERO,
             hours: None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::program::Ran;
 use super::site::{Plan, Site, feed, mastodon};
 
-const FOLLOWS: &str = "update = true";
+const FOLLOWS: &str = "follow_edits = true";
 
 /// A blog whose only article was announced, on a channel that follows edits.
 fn announced() -> Site {

@@ -9,7 +9,7 @@ use sayonce::model::row::Row;
 use super::{HOUR, MASTODON, SEARCH, name, told, world};
 use crate::simulation::{Came, Fault, World};
 
-const FOLLOWING: &str = "update = true\n";
+const FOLLOWING: &str = "follow_edits = true\n";
 
 /// A world in which one article was announced an hour ago, on a channel that follows edits.
 fn announced() -> World {
@@ -154,6 +154,32 @@ fn a_search_engine_is_told_of_an_edit_by_itself_and_of_nothing_else() {
         world.service("search").stored("https://blog.example/a2/"),
         1
     );
+}
+
+#[test]
+fn a_search_engine_is_told_of_an_edit_of_what_was_online_before_it_was_used() {
+    let mut world = world(&[MASTODON], 2);
+    drop(world.run());
+    world.config = World::new(&super::site(&[MASTODON, SEARCH]), 0).config;
+    world.services.extend(super::world(&[SEARCH], 0).services);
+    drop(world.run());
+    assert_eq!(world.service("search").writes(), 0);
+    world.now = world.now.plus(HOUR);
+    world.items[0].description = Some("Now with a description".to_owned());
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 0",
+            "a1 on mastodon: done: response",
+            "a1 on search: done: response",
+            "a2 on mastodon: done: response",
+            "a2 on search: skipped: online before this channel was used (baseline)",
+        ]
+    );
+    assert_eq!(world.service("search").writes(), 1);
+    world.now = world.now.plus(HOUR);
+    drop(world.run());
+    assert_eq!(world.service("search").writes(), 1);
 }
 
 #[test]

@@ -403,7 +403,7 @@ impl Remote {
         self.header.clone_from(&witnessed.header);
         for (channel, items) in &witnessed.baseline {
             let known = self.baseline.entry(channel.clone()).or_default();
-            known.extend(items.iter().cloned());
+            known.extend(items.clone());
         }
         self.past.clear();
         self.tip = Some(id.clone());

@@ -47,7 +47,7 @@ const AT_MOST_ONCE: &str = "policy = \"at_most_once\"\n";
 const CONFIRM: &str = "gate = \"confirm\"\n";
 const MANUAL: &str = "gate = \"manual\"\n";
 /// Posts are changed when their articles are edited.
-const FOLLOWS: &str = "update = true\n";
+const FOLLOWS: &str = "follow_edits = true\n";
 
 /// A site for each way to be careful; the usual ones are drawn as often as all others together.
 pub(crate) struct Worlds(Vec<World>);
