@@ -319,7 +319,7 @@ fn a_post_that_is_taken_down_must_be_seen_to_be_gone() {
           hint: write one of refused, retry, rate_limited, credentials, exists, accepted_later
         ---
         sayonce.toml:10: `channels.own.retract.url` names `text`, which is not there
-          hint: the variables here are id, remote_url, url, key
+          hint: the variables here are id, remote_url, url, key, now
         ---
         sayonce.toml:11: `channels.own.read.url` names `ids`, which is not there
           hint: did you mean `id`?

@@ -22,7 +22,7 @@ fn completions_and_manual_pages_name_every_command() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort_unstable();
-    insta::assert_snapshot!(names.join(" "), @"sayonce-adopt.1 sayonce-again.1 sayonce-approve.1 sayonce-audit.1 sayonce-baseline.1 sayonce-completions.1 sayonce-doctor.1 sayonce-init.1 sayonce-ledger-accept.1 sayonce-ledger-repair.1 sayonce-ledger.1 sayonce-man.1 sayonce-plan.1 sayonce-rehearse.1 sayonce-rename.1 sayonce-resolve.1 sayonce-retry.1 sayonce-run.1 sayonce-skip.1 sayonce-status.1 sayonce.1");
+    insta::assert_snapshot!(names.join(" "), @"sayonce-adopt.1 sayonce-again.1 sayonce-approve.1 sayonce-audit.1 sayonce-baseline.1 sayonce-completions.1 sayonce-doctor.1 sayonce-init.1 sayonce-ledger-accept.1 sayonce-ledger-repair.1 sayonce-ledger.1 sayonce-man.1 sayonce-plan.1 sayonce-rehearse.1 sayonce-rename.1 sayonce-resolve.1 sayonce-retract.1 sayonce-retry.1 sayonce-run.1 sayonce-skip.1 sayonce-status.1 sayonce-update.1 sayonce.1");
     let page = std::fs::read_to_string(pages.join("sayonce-run.1")).unwrap();
     assert!(page.contains(".TH sayonce-run 1"), "{page}");
     assert!(page.contains("\\-\\-deadline"), "{page}");

@@ -736,7 +736,7 @@ fn a_wrong_verb_is_answered_with_the_right_one_and_changes_nothing() {
     error: article-1 on mastodon is done: `approve` is not for that
       hint: it is posted and proved; `sayonce again article-1 mastodon` announces it once more
     error: article-1 on mastodon is done: `skip` is not for that
-      hint: it is posted: delete the post where it stands
+      hint: it is posted: `sayonce retract article-1 mastodon` takes the post down, where its service lets programs do that
     error: article-2 on mastodon is failed: `again` is not for that
       hint: `sayonce retry article-2 mastodon` sends it once more; if it is there, `sayonce resolve article-2 mastodon --posted URL`
     error: article-2 on mastodon is failed: `resolve --not-posted` is not for that
