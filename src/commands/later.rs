@@ -219,7 +219,7 @@ impl Wish<'_> {
             (Later::Update, Operation::Update(number))
                 if row
                     .record()
-                    .is_some_and(|record| record.state == State::Skipped) =>
+                    .is_some_and(|record| record.state == State::Skipped && !record.frozen) =>
             {
                 Operation::Update(number)
             }

@@ -49,6 +49,9 @@ pub(super) fn wrong_verb(
     let quiet = record
         .and_then(|record| record.claim.as_ref())
         .map(|claim| claim.quiet_until);
+    if operation != Operation::Publish {
+        return wrong_later_verb(verb, operation, state?, quiet.filter(|at| *at >= now), id);
+    }
     let right = match (verb, state) {
         (Verb::Approve, None | Some(State::Skipped))
         | (
@@ -89,9 +92,6 @@ pub(super) fn wrong_verb(
                 ),
             }
         }
-        (_, Some(State::Done)) if operation == Operation::Retract => {
-            format!("it was taken down; `sayonce again {item} {channel}` announces it once more")
-        }
         (Verb::Posted(_) | Verb::NotPosted | Verb::Retry | Verb::Approve, Some(State::Done)) => {
             format!(
                 "it is posted and proved; `sayonce again {item} {channel}` announces it once more"
@@ -126,15 +126,59 @@ pub(super) fn wrong_verb(
     Some(right)
 }
 
+/// The same for a change or a retraction. Where the post stands is known, so there is nothing to resolve.
+fn wrong_later_verb(
+    verb: &Verb,
+    operation: Operation,
+    state: State,
+    quiet: Option<Timestamp>,
+    id: &DeliveryId,
+) -> Option<String> {
+    let (item, channel) = (&id.item, &id.channel);
+    let right = match (verb, state) {
+        (Verb::Again, State::Done | State::Failed | State::Held | State::Skipped)
+        | (Verb::Retry, State::Held | State::Failed)
+        | (Verb::Skip, State::Retry | State::Held | State::Failed) => return None,
+        (_, State::Done) if operation == Operation::Retract => {
+            format!("it was taken down; `sayonce again {item} {channel}` announces it once more")
+        }
+        (Verb::Skip, State::Done) => format!(
+            "it is posted: `sayonce retract {item} {channel}` takes the post down, where its service lets programs do that"
+        ),
+        (_, State::Done) => format!(
+            "it is posted and proved; `sayonce again {item} {channel}` announces it once more"
+        ),
+        (_, State::InFlight | State::InDoubt) => match quiet {
+            Some(quiet) => format!(
+                "a request may still be under way until {quiet}: the next run looks by itself what came of it"
+            ),
+            None => "the next run looks by itself what came of it".to_owned(),
+        },
+        (_, State::Retry) => format!(
+            "the next run does it by itself; `sayonce skip {item} {channel}` leaves the post as it is"
+        ),
+        (_, State::Held | State::Failed) => format!(
+            "`sayonce retry {item} {channel}` tries it once more, `sayonce skip {item} {channel}` leaves the post as it is"
+        ),
+        (_, State::Skipped) => format!(
+            "the post is left as it is; `sayonce update {item} {channel}` changes it, `sayonce retract {item} {channel}` \
+             takes it down"
+        ),
+    };
+    Some(right)
+}
+
 /// Says what the decision comes to.
 pub(super) const fn said(verb: &Verb, operation: Operation) -> &'static str {
     match (verb, operation) {
+        (_, Operation::Publish) | (Verb::Again, _) => {}
         (Verb::Skip, Operation::Update(_) | Operation::Retract) => {
             return "the post is left as it is";
         }
-        (Verb::Posted(_), Operation::Update(_)) => return "taken as changed, on your word",
-        (Verb::Posted(_), Operation::Retract) => return "taken as gone, on your word",
-        (_, _) => {}
+        (
+            Verb::Approve | Verb::Posted(_) | Verb::NotPosted | Verb::Retry,
+            Operation::Update(_) | Operation::Retract,
+        ) => return "the next run tries it once more",
     }
     match verb {
         Verb::Approve => "approved; the next run sends it",

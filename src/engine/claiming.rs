@@ -443,7 +443,7 @@ impl Core {
     /// Makes the next claim, if nothing forbids it.
     fn claim(&mut self, now: Timestamp, channel: &ChannelConfig, steps: &[(DeliveryId, Step)]) {
         let doubtful = self.is_in_doubt(channel);
-        let due: Vec<_> = steps
+        let mut due: Vec<_> = steps
             .iter()
             .filter_map(|(id, step)| match step {
                 Step::Send { again } => Some((id, *again)),
@@ -459,6 +459,8 @@ impl Core {
             // With too much in doubt, only what settles a doubt goes out.
             .filter(|(id, _)| !doubtful || self.is_doubt(id))
             .collect();
+        // What changes an old post, and perhaps can't, does not keep new articles waiting.
+        due.sort_by_key(|(id, _)| self.stand(channel, id).operation != Operation::Publish);
         let allowed = self.setup.limits.max_claims.map_or(usize::MAX, |max| {
             max.saturating_sub(self.claims_made + self.outbox.claims_under_way())
         });
@@ -480,11 +482,22 @@ impl Core {
             self.list(now, channel, &due);
             return;
         }
-        let mut left = channel.traits().batch_max.min(allowed);
+        let singly = self
+            .desks
+            .get(channel.name())
+            .is_some_and(|desk| desk.singly);
+        let batch_max = if singly {
+            1
+        } else {
+            channel.traits().batch_max
+        };
+        let mut left = batch_max.min(allowed);
         let mut host = None;
         for (id, again) in due {
             // One that can't be sent does not keep the others waiting.
-            if left == 0 || !self.is_live(now, &id.item, again) {
+            let operation = self.stand(channel, id).operation;
+            let announces = operation == Operation::Publish;
+            if left == 0 || (announces && !self.is_live(now, &id.item, again)) {
                 continue;
             }
             // One request is about one host: another one's addresses wait for the next.
@@ -492,8 +505,7 @@ impl Core {
             if host.as_ref().is_some_and(|host| *host != own_host) {
                 continue;
             }
-            let operation = self.stand(channel, id).operation;
-            if operation == Operation::Publish && !self.is_prepared(channel, id, again) {
+            if announces && !self.is_prepared(channel, id, again) {
                 return;
             }
             if self.claim_one(now, channel, id, again) {

@@ -32,6 +32,8 @@ pub(super) struct Desk {
     pub(super) listed_at: Option<Timestamp>,
     /// An attempt has failed since that list was asked for, or another run wrote to the ledger.
     pub(super) list_is_old: bool,
+    /// A request about several articles was refused: which of them is at fault shows one by one.
+    pub(super) singly: bool,
     /// Deliveries of other runs that were looked for once in this run.
     pub(super) looked_for: BTreeSet<DeliveryId>,
     /// Nothing is tried before this: a rate limit, a failure to connect.
@@ -80,6 +82,7 @@ impl Desk {
             own: BTreeMap::new(),
             listed_at: None,
             list_is_old: false,
+            singly: false,
             looked_for: BTreeSet::new(),
             not_before: None,
             failures: 0,

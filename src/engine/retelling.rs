@@ -46,7 +46,12 @@ pub(super) fn told_anew(tip_row: Option<Row>, entry: Entry) -> Option<Entry> {
     if events.is_empty() {
         return None;
     }
-    let row = fold(tip_row.as_ref(), entry.row, &events).ok()?;
+    // What others wrote of the article meanwhile (an alias, a later text) stands; a claim brings its own.
+    let identity = match (&entry.sort, &tip_row) {
+        (Sort::Outcome(_) | Sort::Finding, Some(tip)) => tip.clone(),
+        (Sort::Claim(_), _) | (_, None) => entry.row,
+    };
+    let row = fold(tip_row.as_ref(), identity, &events).ok()?;
     if tip_row.as_ref() == Some(&row) {
         // The tip says it already: it landed, or another run found the same.
         return None;
@@ -76,6 +81,9 @@ pub(super) fn fold(
     for (operation, event) in events {
         let record = delivery::next(row.operations.get(operation), event.clone())?;
         row.operations.insert(*operation, record);
+        if matches!(operation, Operation::Update(_)) {
+            row.forget_replaced();
+        }
     }
     Ok(row)
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::delivery::{self, Counts, Record, State};
+use crate::model::delivery::{self, Counts, Operation, Record, State};
 use crate::model::mutant::{Mutant, on};
 use crate::model::notice::Notice;
+use crate::model::row::Row;
 use crate::model::time::Timestamp;
 
 use super::action::Action;
@@ -31,39 +32,46 @@ impl Core {
         }
         let setup = Arc::clone(&self.setup);
         for row in &setup.journal {
-            let Some(saved) = row.record() else { continue };
-            let (id, operation) = (row.delivery_id(), row.current());
-            let standing = |core: &Self| {
-                let row = core.outbox.row(&id);
-                row.and_then(|row| row.operations.get(&operation)).cloned()
-            };
-            let event = match (&saved.remote, saved.evidence) {
-                (Some(remote), Some(evidence)) => delivery::Event::Proved {
-                    remote: remote.clone(),
-                    evidence,
-                    at: saved.settled_at.unwrap_or(now),
-                },
-                (_, _) => match journaled_event(saved, standing(self).as_ref(), now) {
-                    Some(event) => event,
-                    None => continue,
-                },
-            };
-            // What was settled meanwhile, by a lookup or under a later claim, is known better there.
-            let is_open = standing(self).is_some_and(|record| {
-                record.state == State::InFlight && record.token() == saved.token()
-            });
-            let Some(token) = saved.token().cloned() else {
-                continue;
-            };
-            let is_receipt = matches!(event, delivery::Event::Proved { .. });
-            let known = standing(self).is_some_and(|record| says(&record, saved));
-            if !known && (is_open || is_receipt) {
-                let identity = self.outbox.row(&id).unwrap_or(row).clone();
-                self.record_on(identity, operation, vec![event], Sort::Outcome(token), true);
-                self.tell(Notice::Plain(format!(
-                    "{id}: an earlier run could not push its outcome; it is taken from the journal"
-                )));
+            for (operation, saved) in &row.operations {
+                self.merge_saved(now, row, *operation, saved);
             }
+        }
+    }
+
+    fn merge_saved(&mut self, now: Timestamp, row: &Row, operation: Operation, saved: &Record) {
+        let id = row.delivery_id();
+        let standing = self.outbox.row(&id);
+        let standing = standing.and_then(|row| row.operations.get(&operation));
+        // A person asked for a new edition meanwhile: what became of the one before it is no answer.
+        if standing.is_some_and(|record| record.edition > saved.edition) {
+            return;
+        }
+        let event = match (&saved.remote, saved.evidence) {
+            (Some(remote), Some(evidence)) => delivery::Event::Proved {
+                remote: remote.clone(),
+                evidence,
+                at: saved.settled_at.unwrap_or(now),
+            },
+            (_, _) => match journaled_event(saved, standing, now) {
+                Some(event) => event,
+                None => return,
+            },
+        };
+        // What was settled meanwhile, by a lookup or under a later claim, is known better there.
+        let is_open = standing.is_some_and(|record| {
+            record.state == State::InFlight && record.token() == saved.token()
+        });
+        let Some(token) = saved.token().cloned() else {
+            return;
+        };
+        let is_receipt = matches!(event, delivery::Event::Proved { .. });
+        let known = standing.is_some_and(|record| says(record, saved));
+        if !known && (is_open || is_receipt) {
+            let identity = self.outbox.row(&id).unwrap_or(row).clone();
+            self.record_on(identity, operation, vec![event], Sort::Outcome(token), true);
+            self.tell(Notice::Plain(format!(
+                "{id}: an earlier run could not push its outcome; it is taken from the journal"
+            )));
         }
     }
 

@@ -332,7 +332,11 @@ impl Core {
                 self.close(name, reason, Exit::NeedsPerson);
             }
             Outcome::Refused {
-                refusal: Refusal::Permanent | Refusal::Temporary(_) | Refusal::Picture,
+                refusal: Refusal::Permanent,
+                ..
+            } => desk.singly |= tokens.len() > 1,
+            Outcome::Refused {
+                refusal: Refusal::Temporary(_) | Refusal::Picture,
                 ..
             } => {}
             Outcome::InDoubt { .. } => {
@@ -345,8 +349,9 @@ impl Core {
                 }
             }
         }
+        let of_each = of_each(outcome, tokens.len());
         for token in tokens {
-            self.settle(now, channel, token, outcome);
+            self.settle(now, channel, token, &of_each);
         }
     }
 
@@ -584,7 +589,7 @@ impl Core {
                 return;
             }
             Lookup::Several(remotes) => (Finding::CannotTell, several(&remotes)),
-            Lookup::Absent => (Finding::Absent, "it is not there (yet)".to_owned()),
+            Lookup::Absent => (Finding::Absent, absent_words(operation).to_owned()),
             Lookup::CannotTell { reason } => (Finding::CannotTell, reason),
         };
         self.tell(Notice::NotFound {
@@ -609,6 +614,30 @@ impl Core {
         });
         let event = delivery::Event::Held { reason, at: now };
         self.record(id, vec![event], Sort::Finding, true);
+    }
+}
+
+/// What the answer to a request about several articles says of each: one of them may be at fault for all.
+fn of_each(outcome: &Outcome, articles: usize) -> Outcome {
+    if let Outcome::Refused {
+        refusal: Refusal::Permanent,
+        reason,
+    } = outcome
+        && articles > 1
+    {
+        return Outcome::Refused {
+            refusal: Refusal::Temporary(Some(Wait::For(std::time::Duration::ZERO))),
+            reason: format!("together with {} others: {reason}", articles - 1),
+        };
+    }
+    outcome.clone()
+}
+
+const fn absent_words(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Publish => "it is not there (yet)",
+        Operation::Update(_) => "it is not changed (yet)",
+        Operation::Retract => "it is still there",
     }
 }
 

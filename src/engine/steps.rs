@@ -42,13 +42,17 @@ impl Core {
         )
     }
 
-    /// Whether an edited article waits for being told that this checkout is the newest.
+    /// Whether a change waits for being told that this checkout is the newest: one of an edited article, or one that is
+    /// written anew because it surely was not made yet.
     pub(super) fn is_change_put_off(&self, channel: &ChannelConfig) -> bool {
+        if self.checkout.put_off().is_none() {
+            return false;
+        }
         let survey = self.survey.iter().flat_map(|survey| &survey.deliveries);
-        channel.rules.follow_edits
-            && survey
-                .filter(|surveyed| surveyed.id.channel == *channel.name())
-                .any(|surveyed| self.stand(channel, &surveyed.id).put_off.is_some())
+        survey
+            .filter(|surveyed| surveyed.id.channel == *channel.name())
+            .map(|surveyed| self.stand(channel, &surveyed.id))
+            .any(|stand| stand.put_off.is_some() || is_written_anew(&stand))
     }
 
     pub(super) fn step_of(
@@ -69,6 +73,18 @@ impl Core {
         }
         let is_new = stand.record.is_none();
         let step = step(&stand, row, item, channel, now);
+        // An older checkout would write the older text.
+        if is_written_anew(&stand)
+            && matches!(
+                step,
+                Step::Send {
+                    again: Again::Fresh
+                }
+            )
+            && self.checkout.put_off().is_some()
+        {
+            return None;
+        }
         let unsendable = self
             .desks
             .get(channel.name())
@@ -170,6 +186,10 @@ impl Core {
         let Some((record, item)) = record.zip(item) else {
             return false;
         };
+        let is_change = row.is_some_and(|row| row.current() != Operation::Publish);
+        if is_change && self.checkout.put_off().is_some() {
+            return false;
+        }
         let refused = record.state == State::Failed && !record.frozen;
         let limit = self.limits(channel.name());
         refused
@@ -178,4 +198,12 @@ impl Core {
                     .is_ok_and(|rendered| rendered.post != claim.post)
             })
     }
+}
+
+/// Whether a change has a record and would be rendered from the article as it is here.
+fn is_written_anew(stand: &Stand<'_>) -> bool {
+    matches!(stand.operation, Operation::Update(_))
+        && stand.record.is_some_and(|record| {
+            !record.frozen && matches!(record.state, State::Retry | State::Failed)
+        })
 }

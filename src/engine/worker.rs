@@ -206,7 +206,7 @@ fn serve(
     }
 }
 
-/// Claims of one batch announce; what changes or takes down a post goes alone.
+/// What changes or takes down a post goes alone. Only notices go in batches, and an edit is a notice like any other.
 fn send(service: &mut dyn Channel, claims: &[PushedClaim]) -> Outcome {
     match claims {
         [claim] => match claim.claim().operation {

@@ -370,8 +370,21 @@ impl Objects {
         let inner = |tree: &Tree<'_>| tree.get_name(segment).map(|entry| entry.id());
         match (inner(&one), inner(&other)) {
             (Some(one), Some(other)) => self.is_same_tree(one, other, rest),
-            // The directory that leads to the ledger is there with the first row.
-            (None | Some(_), None | Some(_)) => Ok(true),
+            (None, None) => Ok(true),
+            // The directories that lead to the ledger are there with the first row, and hold nothing else then.
+            (Some(only), None) | (None, Some(only)) => self.leads_only_to(only, rest),
+        }
+    }
+
+    fn leads_only_to(&self, tree: Oid, path: &[&str]) -> Result<bool, ObjectsError> {
+        let Some((segment, rest)) = path.split_first() else {
+            return Ok(true);
+        };
+        let tree = self.tree(tree)?;
+        let inner = tree.get_name(segment).map(|entry| entry.id());
+        match inner {
+            Some(inner) if tree.len() == 1 => self.leads_only_to(inner, rest),
+            Some(_) | None => Ok(tree.is_empty()),
         }
     }
 

@@ -138,7 +138,12 @@ fn sentence(record: &Record, operation: Operation) -> String {
         },
         State::Failed => "refused".to_owned(),
         State::Held => "needs you".to_owned(),
-        State::Skipped => "not announced".to_owned(),
+        State::Skipped => match operation {
+            Operation::Publish => "not announced".to_owned(),
+            Operation::Update(_) | Operation::Retract => {
+                "left out, the post stays as it is".to_owned()
+            }
+        },
     };
     match operation {
         Operation::Publish => state,
@@ -148,25 +153,41 @@ fn sentence(record: &Record, operation: Operation) -> String {
 
 /// `4 deliveries: 2 being sent, 2 posted`, in the order of the states.
 fn summary(moves: &[Move<'_>]) -> String {
-    const fn word(state: State) -> &'static str {
-        match state {
-            State::InFlight => "being sent",
-            State::InDoubt => "being checked",
-            State::Retry => "to be sent again",
-            State::Done => "posted",
-            State::Failed => "refused",
-            State::Held => "held",
-            State::Skipped => "not announced",
+    let states = State::ALL.into_iter();
+    let words = states.flat_map(|state| {
+        let of_state = moves.iter().filter(move |one| one.record.state == state);
+        let mut words: Vec<(&str, usize)> = Vec::new();
+        for word in of_state.map(|one| word(one.operation, state)) {
+            match words.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, count)) => *count += 1,
+                None => words.push((word, 1)),
+            }
         }
-    }
-    let counts: Vec<String> = State::ALL
-        .into_iter()
-        .filter_map(|state| {
-            let count = moves.iter().filter(|one| one.record.state == state).count();
-            (count > 0).then(|| format!("{count} {}", word(state)))
-        })
+        words
+    });
+    let counts: Vec<String> = words
+        .map(|(word, count)| format!("{count} {word}"))
         .collect();
     format!("ledger: {} deliveries: {}", moves.len(), counts.join(", "))
+}
+
+const fn word(operation: Operation, state: State) -> &'static str {
+    match (operation, state) {
+        (Operation::Publish, State::InFlight) => "being sent",
+        (Operation::Update(_), State::InFlight) => "being changed",
+        (Operation::Retract, State::InFlight) => "being taken down",
+        (_, State::InDoubt) => "being checked",
+        (Operation::Publish, State::Retry) => "to be sent again",
+        (Operation::Update(_), State::Retry) => "to be changed",
+        (Operation::Retract, State::Retry) => "to be taken down",
+        (Operation::Publish, State::Done) => "posted",
+        (Operation::Update(_), State::Done) => "changed",
+        (Operation::Retract, State::Done) => "taken down",
+        (_, State::Failed) => "refused",
+        (_, State::Held) => "held",
+        (Operation::Publish, State::Skipped) => "not announced",
+        (Operation::Update(_) | Operation::Retract, State::Skipped) => "left as they are",
+    }
 }
 
 fn trailers(text: &mut String, one: &Move<'_>) {

@@ -100,7 +100,11 @@ impl Row {
         let of_this_edition = self
             .operations
             .iter()
-            .filter(|(_, record)| record.edition == publish.edition);
+            .filter(|(_, record)| record.edition == publish.edition)
+            // Somebody took back that it goes.
+            .filter(|(operation, record)| {
+                **operation != Operation::Retract || record.state != State::Skipped
+            });
         // Announcement, changes by number, retraction: the order of the operations is the order of their times.
         of_this_edition
             .map(|(operation, _)| *operation)
@@ -133,6 +137,22 @@ impl Row {
         Operation::Update(numbers.max().map_or(1, |last| last.saturating_add(1)))
     }
 
+    /// Takes the posts out of changes that newer ones have replaced: a row that grew with each edit would once be too big.
+    pub fn forget_replaced(&mut self) {
+        let done = |record: &Record| record.state == State::Done;
+        let changes = self
+            .operations
+            .iter_mut()
+            .rev()
+            .filter(|(operation, record)| {
+                matches!(operation, Operation::Update(_)) && done(record)
+            });
+        for (_, record) in changes.skip(1) {
+            record.claim = None;
+            record.lookups.clear();
+        }
+    }
+
     /// Whether the article says something else than when it was claimed.
     pub fn is_outdated(&self, item: &Item, said: &Said) -> bool {
         if let Some(article) = &self.article {
@@ -146,6 +166,14 @@ impl Row {
     /// Returns the receipt of the post that stands, with its id where any receipt has it: a person's word has none.
     pub fn target(&self) -> Option<&Remote> {
         let record = self.publish()?;
+        // A change may have moved it.
+        let changes = self.operations.iter().rev().filter(|(operation, change)| {
+            matches!(operation, Operation::Update(_)) && change.edition == record.edition
+        });
+        let mut moved = changes.filter_map(|(_, change)| change.remote.as_ref());
+        if let Some(moved) = moved.find(|remote| remote.id.is_some()) {
+            return Some(moved);
+        }
         let first = record.remote.as_ref()?;
         let mut others = record.receipts.iter().map(|receipt| &receipt.remote);
         let named = others.find(|other| other.id.is_some() && other.is_same_post(first));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::ledger::{Baseline, Header};
-use crate::model::delivery::State;
+use crate::model::delivery::{Operation, State};
 use crate::model::ids::{Account, ChannelName};
 use crate::model::item::{Item, ItemId};
 use crate::model::outcome::{Evidence, Remote};
@@ -99,6 +99,13 @@ impl Facts<'_> {
     pub fn due_since(&self, delivery: &Outlook) -> Option<Timestamp> {
         let item = self.items.get(&delivery.id.item);
         let row = self.rows.get(&delivery.id);
+        if delivery.operation != Operation::Publish {
+            // The article's own date says nothing of when it was edited, or unwanted.
+            let record = row?.operations.get(&delivery.operation)?;
+            let claimed_at = record.claim.as_ref().map(|claim| claim.first_claimed_at);
+            let decided_at = record.by.as_ref().map(|by| by.at);
+            return decided_at.or(claimed_at).or(record.settled_at);
+        }
         let published =
             item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);
         let channel = self

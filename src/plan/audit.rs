@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::ledger::Snapshot;
-use crate::model::delivery::{Record, State};
+use crate::model::delivery::{Operation, Record, State};
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
 use crate::source::Catalog;
@@ -218,6 +218,9 @@ fn ways(delivery: &Outlook, open: Open, snapshot: &Snapshot) -> Vec<Way> {
         Open::Hole if delivery.standing == Standing::NeedsPerson => Vec::new(),
         Open::Hole if delivery.standing == Standing::KeptBack => Vec::new(),
         Open::Hole => vec![Way::new("sayonce run".to_owned(), "")],
+        Open::Stuck if delivery.operation != Operation::Publish => {
+            vec![Way::new("sayonce run".to_owned(), "looks what came of it")]
+        }
         Open::Stuck => vec![
             Way::new("sayonce run".to_owned(), "looks for it"),
             Way::new(

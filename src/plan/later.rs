@@ -49,7 +49,11 @@ pub fn stand<'a>(
         State::Done => true,
         // Somebody left one edit out; the next one is another.
         State::Skipped => operation != Operation::Publish,
-        State::InFlight | State::InDoubt | State::Retry | State::Failed | State::Held => false,
+        // A notice that was refused says nothing of the next one.
+        State::Failed => {
+            operation != Operation::Publish && channel.traits().receipt == ReceiptKind::None
+        }
+        State::InFlight | State::InDoubt | State::Retry | State::Held => false,
     });
     if operation == Operation::Retract || !is_over || !is_edited(row, article, channel, limits) {
         return present;

@@ -74,7 +74,19 @@ impl Outlook {
     /// Returns the commands that free a delivery which waits for a person.
     pub fn ways(&self) -> Vec<Way> {
         let (item, channel) = (&self.id.item, &self.id.channel);
+        let is_later = self.operation != Operation::Publish;
         match self.state {
+            // Where the post stands is known: there is nothing to resolve.
+            Some(State::Held | State::Failed) if is_later => vec![
+                Way::new(
+                    format!("sayonce retry {item} {channel}"),
+                    "the next run tries it once more",
+                ),
+                Way::new(
+                    format!("sayonce skip {item} {channel}"),
+                    "the post is left as it is",
+                ),
+            ],
             Some(State::Held) => vec![
                 Way::new(
                     format!("sayonce resolve {item} {channel} --posted URL"),

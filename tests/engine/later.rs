@@ -323,6 +323,137 @@ fn a_later_write_that_is_killed_at_any_action_is_finished_by_the_next_run() {
     assert!(kills > 60, "{kills} kills");
 }
 
+/// A job that is run again on an old commit, while a change waits for its next attempt.
+#[test]
+fn a_change_that_waits_is_not_written_anew_from_an_old_checkout() {
+    let mut world = edited(1);
+    world.limits.max_wait = Duration::ZERO;
+    world
+        .service("mastodon")
+        .order(1, Fault::RateLimited(Duration::from_mins(10)));
+    assert_eq!(world.run().exit.code(), 6);
+    let newest = world.items.clone();
+    world.now = world.now.plus(HOUR);
+    world.items[0].title = "Article 1".to_owned();
+    world.behind = Some("main is another commit".to_owned());
+    assert_eq!(world.run().exit.code(), 6);
+    assert_eq!(world.service("mastodon").writes(), 2);
+    (world.items, world.behind) = (newest, None);
+    assert_eq!(world.run().exit.code(), 0);
+    assert_eq!(
+        check(&mut world, Operation::Update(1)),
+        "publish done, update:1 done; one post, as the ledger has it"
+    );
+}
+
+/// A person who is no longer sure takes it back, and what follows is as if they had not said it.
+#[test]
+fn a_retraction_that_is_taken_back_leaves_a_post_that_follows_edits() {
+    let mut world = unwanted();
+    let mut left = row(&world);
+    let by = Decision {
+        who: "editor".to_owned(),
+        at: world.now,
+        verb: "skip".to_owned(),
+        why: None,
+    };
+    let record = next(
+        left.operations.get(&Operation::Retract),
+        Event::Skipped { by },
+    )
+    .unwrap();
+    left.operations.insert(Operation::Retract, record);
+    world.remote.decide(left);
+    world.items[0].title = "A better title".to_owned();
+    assert_eq!(
+        told(&world.run()),
+        ["exit 0", "a1 on mastodon: done: response"]
+    );
+    assert_eq!(
+        check(&mut world, Operation::Update(1)),
+        "publish done, update:1 done, retract skipped; one post, as the ledger has it"
+    );
+}
+
+/// An old post that can't be changed now must not take the place of an announcement, nor of the look that comes before it.
+#[test]
+fn new_articles_go_before_changes_of_old_ones() {
+    let mut world = edited(1);
+    let next = crate::simulation::article(&world.config.site.url, 2);
+    world.items.push(next);
+    let ending = world.run();
+    assert_eq!(ending.exit.code(), 0);
+    let second = world
+        .remote
+        .rows()
+        .find(|row| row.item.as_str() == "a2")
+        .and_then(|row| row.publish()?.claim.clone());
+    let change = world
+        .remote
+        .rows()
+        .find(|row| row.item.as_str() == "a1")
+        .and_then(|row| row.operations[&Operation::Update(1)].claim.clone());
+    assert!(second.unwrap().claimed_at < change.unwrap().claimed_at);
+}
+
+#[test]
+fn a_change_that_waits_makes_no_old_article_overdue() {
+    let mut world = edited(1);
+    world.now = world.now.plus(Duration::from_hours(24 * 30));
+    world.limits.max_wait = Duration::ZERO;
+    world
+        .service("mastodon")
+        .order(1, Fault::RateLimited(Duration::from_mins(10)));
+    let ending = world.run();
+    assert_eq!(
+        (ending.exit.code(), ending.alarms.len()),
+        (6, 0),
+        "{ending:?}"
+    );
+}
+
+/// One address that the engine does not like must not keep the others from it.
+#[test]
+fn a_batch_that_is_refused_goes_once_more_one_by_one() {
+    let mut world = world(&[SEARCH], 3);
+    world.service("search").order(1, Fault::Refused);
+    world.service("search").order(3, Fault::Refused);
+    assert_eq!(
+        told(&world.run()),
+        [
+            "exit 4",
+            "a1 on search: done: response",
+            "a2 on search: failed: 422",
+            "a3 on search: done: response",
+        ]
+    );
+    // What was refused once says nothing of the next edit.
+    world.items[1].title = "Another title".to_owned();
+    world.now = world.now.plus(HOUR);
+    assert_eq!(world.run().exit.code(), 4);
+}
+
+#[test]
+fn a_row_does_not_grow_with_the_posts_of_replaced_changes() {
+    let mut world = announced();
+    for number in 1..=4 {
+        world.items[0].title = format!("A better title, {number}");
+        world.now = world.now.plus(HOUR);
+        assert_eq!(world.run().exit.code(), 0);
+    }
+    let kept: Vec<_> = row(&world)
+        .operations
+        .iter()
+        .filter(|(_, record)| record.claim.is_some())
+        .map(|(operation, _)| operation.to_string())
+        .collect();
+    assert_eq!(kept, ["publish", "update:4"]);
+    assert_eq!(
+        check(&mut world, Operation::Update(4)),
+        "publish done, update:1 done, update:2 done, update:3 done, update:4 done; one post, as the ledger has it"
+    );
+}
+
 #[test]
 fn two_runs_at_once_change_a_post_once() {
     let mut world = edited(1);

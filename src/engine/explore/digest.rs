@@ -456,7 +456,7 @@ impl<'a> Sink<'a> {
             Phase::Open(_) => "open",
             Phase::Closed { .. } => "closed",
         });
-        self.flags([desk.is_working, desk.list_is_old]);
+        self.flags([desk.is_working, desk.list_is_old, desk.singly]);
         self.time(desk.listed_at);
         self.number(desk.ready.len());
         for pushed in &desk.ready {
