@@ -3,13 +3,16 @@
 use serde_json::{Value, json};
 
 use sayonce::channel::Channel;
+use sayonce::channel::registry::build;
 use sayonce::config::ServiceConfig;
+use sayonce::environment::Environment;
 use sayonce::model::claim::Claim;
-use sayonce::model::outcome::Remote;
+use sayonce::model::outcome::{Opening, Remote};
 
 use super::http::{channel, config};
 use super::later::{change, effect, remote, removal, send};
 use super::server::{Act, Server, answer, json as json_answer};
+use super::{TestClock, site};
 
 /// One's own server, whose posts can be read.
 const READ: &str = r#"
@@ -342,6 +345,65 @@ fn a_second_deletion_that_finds_nothing_is_a_proof() {
     assert_eq!(
         sent(TELEGRAM, change(), [missing]).0,
         r#"refused permanently: HTTP 400: {"ok":false,"error_code":400,"description":"Bad Request: message to edit not found"}"#
+    );
+}
+
+/// A webhook's address may name a thread or end with `/`: a request to the webhook itself would take it away.
+#[test]
+fn what_stands_is_named_by_the_path_behind_a_webhook_whatever_its_address_is_like() {
+    let requests = |path: &str| {
+        let unknown = || json_answer(404, r#"{"message":"Unknown Message","code":10008}"#);
+        let server = Server::start([
+            json_answer(200, r#"{"id":"7"}"#),
+            done(),
+            unknown(),
+            unknown(),
+        ]);
+        let config = config("preset = \"discord\"");
+        let environment =
+            Environment::default().with("DISCORD_WEBHOOK_URL", &format!("{}{path}", server.url()));
+        let mut channel = build(&config, &site(), &environment, TestClock::still()).unwrap();
+        let account = match channel.open() {
+            Opening::Ready(session) => session.account.to_string(),
+            Opening::Closed { reason, .. } => return reason,
+        };
+        let target = || remote("7", "https://service.example/7");
+        let told = [
+            send(&mut *channel, change(&account, &post(), target())),
+            send(&mut *channel, removal(&account, target())),
+            effect(&mut *channel, &removal(&account, target())),
+        ];
+        assert_eq!(
+            told,
+            [
+                "accepted by response: 7 https://service.example/7",
+                "accepted by read_back: 7 https://service.example/7",
+                "found 7 https://service.example/7",
+            ]
+        );
+        let requests = server.requests();
+        let first_line = |request: &String| request.lines().next().unwrap().to_owned();
+        requests
+            .iter()
+            .map(first_line)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    insta::assert_snapshot!(requests("hooks/123/abc?thread_id=5"), @r"
+    PATCH /hooks/123/abc/messages/7?thread_id=5 HTTP/1.1
+    DELETE /hooks/123/abc/messages/7?thread_id=5 HTTP/1.1
+    GET /hooks/123/abc/messages/7?thread_id=5 HTTP/1.1
+    GET /hooks/123/abc/messages/7?thread_id=5 HTTP/1.1
+    ");
+    insta::assert_snapshot!(requests("hooks/123/abc/"), @r"
+    PATCH /hooks/123/abc/messages/7 HTTP/1.1
+    DELETE /hooks/123/abc/messages/7 HTTP/1.1
+    GET /hooks/123/abc/messages/7 HTTP/1.1
+    GET /hooks/123/abc/messages/7 HTTP/1.1
+    ");
+    assert_eq!(
+        requests("hooks/123/abc#x"),
+        "the secret `webhook` has a `#`, and what follows it is never sent: leave it out"
     );
 }
 

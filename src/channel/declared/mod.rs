@@ -4,6 +4,7 @@
 //! Invariants: what the declaration's table does not list is in doubt; nothing that was made from a secret is shown or
 //! kept, also not where the service itself gives it back.
 
+mod address;
 mod judge;
 mod later;
 mod lookup;
@@ -185,7 +186,7 @@ impl Declared {
 impl Channel for Declared {
     fn open(&mut self) -> Opening {
         // Nothing is asked: a service that can be declared need not have anything that tells who we are.
-        if let Err(reason) = self.filler.check_address(&self.declaration.request.url) {
+        if let Err(reason) = self.filler.check_secrets(&self.declaration.requests()) {
             return Opening::Closed {
                 trouble: Trouble::Credentials,
                 reason,

@@ -10,10 +10,11 @@ use serde_json::{Map, Value};
 use ureq::http::{HeaderName, HeaderValue, Method as WireMethod};
 use url::Url;
 
-use crate::channel::http::{Fence, Http, Request, is_loopback};
+use super::address;
+use crate::channel::http::{Fence, Http, Request};
 use crate::clock::Clock;
 use crate::config::http::{
-    ARTICLE_VARIABLES, BodyForm, Method, RequestForm, TOKEN_FILTER, environment,
+    ARTICLE_VARIABLES, BodyForm, Method, RequestForm, TOKEN_FILTER, environment, variables,
 };
 use crate::model::claim::Claim;
 use crate::model::outcome::Remote as Target;
@@ -111,16 +112,24 @@ impl Filler {
             })
     }
 
-    /// Checks that an address which is a secret is one that may be used. The message does not repeat it.
-    pub(super) fn check_address(&self, template: &str) -> Result<(), String> {
-        let Some(name) = secret_address(template) else {
-            return Ok(());
-        };
-        let secret = self.secrets.get_attr(name).ok();
-        let address = secret.as_ref().and_then(Known::as_str).unwrap_or_default();
-        parse_address(address)
-            .map(|_| ())
-            .map_err(|what| format!("the secret `{name}` {what}"))
+    /// Checks that the secrets can be used as the templates do: an address that is one, and a key that signs. The message
+    /// does not repeat them.
+    pub(super) fn check_secrets(&self, forms: &[&RequestForm]) -> Result<(), String> {
+        for form in forms {
+            if let Some(name) = address::secret_of(&form.url) {
+                let secret = self.secrets.get_attr(name).ok();
+                let text = secret.as_ref().and_then(Known::as_str).unwrap_or_default();
+                address::parse_base(text).map_err(|what| format!("the secret `{name}` {what}"))?;
+            }
+            let signs = |template: &&str| {
+                let is_ours = |name: &String| name == "now" || name.contains('.');
+                template.contains(TOKEN_FILTER) && variables(template).iter().all(is_ours)
+            };
+            for template in form.templates().into_iter().filter(signs) {
+                self.fill(template, &[])?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes a request.
@@ -146,12 +155,22 @@ impl Filler {
             }
             Ok::<String, Unfit>(text)
         };
-        let address = fill(&form.url)?;
-        let mut url =
-            parse_address(address.trim()).map_err(|what| match secret_address(&form.url) {
-                Some(name) => Unfit::Secret(format!("the secret `{name}` {what}")),
-                None => Unfit::Post(format!("the request's address {what}")),
-            })?;
+        let misfit = |what: String| match address::secret_of(&form.url) {
+            Some(name) => Unfit::Secret(format!("the secret `{name}` {what}")),
+            None => Unfit::Post(format!("the request's address {what}")),
+        };
+        let mut url = match address::head_of(&form.url) {
+            Some((head, rest)) if !rest.is_empty() => {
+                let (head, rest) = (fill(&head)?, fill(rest)?);
+                if address::is_whole(&head) {
+                    address::join(&head, &rest)
+                } else {
+                    address::parse(&format!("{head}{rest}"))
+                }
+            }
+            Some(_) | None => address::parse(&fill(&form.url)?),
+        }
+        .map_err(misfit)?;
         if !form.query.is_empty() {
             let mut pairs = Vec::new();
             for (name, template) in &form.query {
@@ -390,23 +409,6 @@ fn text_forms(secret: &str) -> Vec<String> {
 fn is_secret_part(part: &str) -> bool {
     let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
     part.len() >= SECRET_PART_LONG || (part.len() >= SECRET_PART_MIN && has_digit)
-}
-
-fn secret_address(template: &str) -> Option<&str> {
-    let rest = template.trim_start().strip_prefix("{{")?;
-    let (expression, _) = rest.split_once("}}")?;
-    expression.trim().strip_prefix("secret.")
-}
-
-fn parse_address(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text)
-        .ok()
-        .filter(Url::has_host)
-        .ok_or("is not an absolute address")?;
-    if url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url)) {
-        return Ok(url);
-    }
-    Err("is no `https` address, and others are used on this machine only".to_owned())
 }
 
 /// Writes a form in parts. The boundary comes from the claim, so that equal claims make equal bytes.

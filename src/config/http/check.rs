@@ -137,7 +137,17 @@ pub(super) fn check(source: &str, scope: Scope, defined: Defined<'_>) -> Result<
                     | ErrorKind::UnknownTest
                     | ErrorKind::UnknownFunction
                     | ErrorKind::UnknownMethod
+                    | ErrorKind::TooManyArguments
+                    | ErrorKind::MissingArgument
             ) =>
+        {
+            Err(unreadable(&error))
+        }
+        // The made-up key is none; that is not the template's fault.
+        Err(error)
+            if error.kind() == ErrorKind::InvalidOperation
+                && source.contains(jwt::FILTER)
+                && error.detail() != Some(jwt::NO_KEY) =>
         {
             Err(unreadable(&error))
         }
@@ -165,7 +175,7 @@ pub(super) fn rendered_sample(source: &str, values: &[(String, String)]) -> Opti
 }
 
 /// Returns the variables of a template, `secret.x` as a whole.
-pub(super) fn variables(source: &str) -> Vec<String> {
+pub fn variables(source: &str) -> Vec<String> {
     environment()
         .template_from_str(source)
         .map(|parsed| parsed.undeclared_variables(true).into_iter().collect())
@@ -371,6 +381,9 @@ mod tests {
                 publish("{{ value.x }}"),
                 publish("{{ id }}"),
                 publish("{{ now }}"),
+                publish("{{ secret.token | jwt_hs256(now, audiance='x') }}"),
+                publish("{{ secret.token | jwt_hs256(now, lifetime='x') }}"),
+                publish("{{ secret.token | jwt_hs256 }}{{ now }}"),
                 check_text("{{ secret.token }}", Scope::Receipt),
                 check_text("{{ text }}", Scope::Lookup),
                 check_text("{{ text }}", Scope::Values),

@@ -11,6 +11,10 @@ use super::check::base64;
 /// What a template calls it.
 pub const FILTER: &str = "jwt_hs256";
 
+/// What is said of a key that can't sign.
+pub(super) const NO_KEY: &str =
+    "the key for the token is not of the form `ID:SECRET` with a secret in hex digits";
+
 /// How long a token is good for, unless the template says otherwise: services take five minutes at most.
 const LIFETIME_SECONDS: i64 = 300;
 
@@ -29,12 +33,7 @@ pub(super) fn jwt_hs256(key: String, now: i64, options: Kwargs) -> Result<String
         .trim()
         .split_once(':')
         .and_then(|(id, secret)| Some((id, bytes_of(secret)?)))
-        .ok_or_else(|| {
-            Error::new(
-                ErrorKind::InvalidOperation,
-                "the key for the token is not of the form `ID:SECRET` with a secret in hex digits",
-            )
-        })?;
+        .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, NO_KEY))?;
     let head = json!({ "alg": "HS256", "kid": id, "typ": "JWT" });
     let mut claims = json!({
         "iat": now,

@@ -22,7 +22,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use url::Url;
 
-pub use self::check::{ARTICLE_VARIABLES, environment};
+pub use self::check::{ARTICLE_VARIABLES, environment, variables};
 pub use self::condition::{Condition, Pointer, Test};
 pub use self::jwt::FILTER as TOKEN_FILTER;
 pub use self::preset::{PRESETS, Preset};
@@ -393,7 +393,7 @@ impl Declaration {
     pub fn variables(&self) -> BTreeSet<String> {
         let first = self.prepare.as_ref().map(|form| form.request.templates());
         let mut names = self.request.variables();
-        names.extend(first.into_iter().flatten().flat_map(check::variables));
+        names.extend(first.into_iter().flatten().flat_map(variables));
         names.extend(
             self.update
                 .iter()
@@ -427,6 +427,20 @@ impl Declaration {
         Fingerprint::of(form.to_string().as_bytes())
     }
 
+    /// Returns every request that there is.
+    pub fn requests(&self) -> Vec<&RequestForm> {
+        let mut all = vec![&self.request];
+        if let Some(prepare) = &self.prepare {
+            all.push(&prepare.request);
+            all.extend(prepare.ready.iter().map(|ready| &ready.request));
+        }
+        all.extend(self.lookup.iter().map(|form| &form.request));
+        let later = [&self.update, &self.retract];
+        all.extend(later.into_iter().flatten().map(|form| &form.request));
+        all.extend(self.read.iter().map(|form| &form.request));
+        all
+    }
+
     /// Returns the secret that is a whole address, if the request goes to one.
     pub fn secret_address(&self) -> Option<&str> {
         let rest = self.request.url.trim_start().strip_prefix("{{")?;
@@ -439,7 +453,7 @@ impl RequestForm {
     /// Returns what its templates name.
     pub fn variables(&self) -> BTreeSet<String> {
         let templates = self.templates().into_iter();
-        templates.flat_map(check::variables).collect()
+        templates.flat_map(variables).collect()
     }
 
     /// Returns all templates.
