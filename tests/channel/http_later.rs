@@ -7,6 +7,7 @@ use sayonce::channel::registry::build;
 use sayonce::config::ServiceConfig;
 use sayonce::environment::Environment;
 use sayonce::model::claim::Claim;
+use sayonce::model::ids::Account;
 use sayonce::model::outcome::{Opening, Remote};
 
 use super::http::{channel, config};
@@ -64,6 +65,13 @@ fn post() -> Value {
     json!({ "text": "New https://blog.example/a", "url": "https://blog.example/a", "title": "New" })
 }
 
+fn account_of(channel: &mut dyn Channel) -> String {
+    match channel.open() {
+        Opening::Ready(session) => session.account.to_string(),
+        Opening::Closed { reason, .. } => reason,
+    }
+}
+
 /// Directs a channel to a server on loopback as a rehearsal does.
 fn open_channel(lines: &str, server: &Server) -> Box<dyn Channel> {
     let mut config = config(lines);
@@ -73,9 +81,16 @@ fn open_channel(lines: &str, server: &Server) -> Box<dyn Channel> {
     channel(&config, server)
 }
 
-fn sent(lines: &str, claim: Claim, acts: impl IntoIterator<Item = Act>) -> (String, String) {
+/// Stands for whoever the channel says that it is.
+const OWN: &str = "own";
+
+fn sent(lines: &str, mut claim: Claim, acts: impl IntoIterator<Item = Act>) -> (String, String) {
     let server = Server::start(acts);
-    let told = send(&mut *open_channel(lines, &server), claim);
+    let mut channel = open_channel(lines, &server);
+    if claim.account.as_str() == OWN {
+        claim.account = Account::new(account_of(&mut *channel));
+    }
+    let told = send(&mut *channel, claim);
     let requests = server.requests();
     let lines: Vec<&str> = requests
         .iter()
@@ -297,7 +312,7 @@ fn a_second_deletion_that_finds_nothing_is_a_proof() {
         )
     };
     let check = |acts: Vec<Act>| {
-        let (told, lines) = sent(TELEGRAM, removal("telegram:own", target()), acts);
+        let (told, lines) = sent(TELEGRAM, removal("telegram:@blog", target()), acts);
         let count = lines.matches("POST").count();
         (told, count)
     };
@@ -324,12 +339,12 @@ fn a_second_deletion_that_finds_nothing_is_a_proof() {
     assert_eq!(
         effect(
             &mut *open_channel(TELEGRAM, &server),
-            &removal("telegram:own", target())
+            &removal("telegram:@blog", target())
         ),
         "cannot tell: the declaration has no `read`, so no post can be looked at"
     );
 
-    let change = || change("telegram:own", &post(), target());
+    let change = || change("telegram:@blog", &post(), target());
     let same = json_answer(
         400,
         r#"{"ok":false,"error_code":400,"description":"Bad Request: message is not modified: specified new message content and reply markup are exactly the same"}"#,
@@ -363,10 +378,10 @@ fn what_stands_is_named_by_the_path_behind_a_webhook_whatever_its_address_is_lik
         let environment =
             Environment::default().with("DISCORD_WEBHOOK_URL", &format!("{}{path}", server.url()));
         let mut channel = build(&config, &site(), &environment, TestClock::still()).unwrap();
-        let account = match channel.open() {
-            Opening::Ready(session) => session.account.to_string(),
-            Opening::Closed { reason, .. } => return reason,
-        };
+        let account = account_of(&mut *channel);
+        if !account.starts_with("discord:") {
+            return account;
+        }
         let target = || remote("7", "https://service.example/7");
         let told = [
             send(&mut *channel, change(&account, &post(), target())),
@@ -407,6 +422,75 @@ fn what_stands_is_named_by_the_path_behind_a_webhook_whatever_its_address_is_lik
     );
 }
 
+/// A change of the title alone that was lost must not pass for made.
+#[test]
+fn on_wordpress_a_title_counts_as_the_text_does() {
+    let check = |title: &str| {
+        let content = "<p><a href=\"https://blog.example/a\">https://blog.example/a</a></p>";
+        let page = json!({
+            "id": 7, "status": "publish", "title": { "raw": title }, "content": { "raw": content },
+        });
+        let server = Server::start([json_answer(200, &page.to_string())]);
+        let mut channel = open_channel(WORDPRESS, &server);
+        let account = account_of(&mut *channel);
+        let mut post = post();
+        post["description"] = Value::from("");
+        effect(&mut *channel, &change(&account, &post, target()))
+    };
+    assert_eq!(check("New"), format!("found {POSTED}"));
+    assert_eq!(check("Old"), "absent");
+}
+
+/// The chat of today may have another message under the same number.
+#[test]
+fn what_was_posted_elsewhere_is_left_alone() {
+    let elsewhere = TELEGRAM.replace("@blog", "@other");
+    for claim in [
+        removal("telegram:@blog", target()),
+        change("telegram:@blog", &post(), target()),
+    ] {
+        assert_eq!(
+            sent(&elsewhere, claim, []).0,
+            "not sent: the claim is for telegram:@blog, but the service says that we are telegram:@other"
+        );
+    }
+}
+
+#[test]
+fn an_account_names_where_a_preset_posts() {
+    let accounts = [TELEGRAM, SLACK, WEIBO, MICROPUB, LINKEDIN, WORDPRESS].map(|lines| {
+        let server = Server::start([]);
+        account_of(&mut *open_channel(lines, &server))
+    });
+    insta::assert_snapshot!(accounts.join("\n"), @r"
+    telegram:@blog
+    slack:C1
+    weibo:own
+    micropub:https://second.example/micropub
+    linkedin:urn:li:person:x
+    wordpress:https://wordpress.example/?author=7
+    ");
+    let of_webhook = |address: &str| {
+        let config = config("preset = \"discord\"");
+        let environment = Environment::default().with("DISCORD_WEBHOOK_URL", address);
+        account_of(&mut *build(&config, &site(), &environment, TestClock::still()).unwrap())
+    };
+    let account = of_webhook("https://discord.example/api/webhooks/123/abcdefgh4711");
+    let digest = account.strip_prefix("discord:").unwrap();
+    assert_eq!(digest.len(), 16, "{digest}");
+    assert!(digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    assert_eq!(
+        account,
+        of_webhook("https://discord.example/api/webhooks/123/abcdefgh4711/")
+    );
+    for other in [
+        "https://discord.example/api/webhooks/124/abcdefgh4711",
+        "https://discord.example/api/webhooks/123/abcdefgh4711?thread_id=5",
+    ] {
+        assert_ne!(account, of_webhook(other));
+    }
+}
+
 const SLACK: &str = "preset = \"slack\"\nvalues = { channel = \"C1\" }";
 const WEIBO: &str = "preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\" }";
 const MICROPUB: &str =
@@ -418,11 +502,8 @@ const WORDPRESS: &str =
 #[test]
 fn each_preset_takes_down_what_it_made() {
     let check_id = |lines: &str, id: &str, acts: Vec<Act>| {
-        let (_, preset) = lines.split_once('"').unwrap();
-        let (preset, _) = preset.split_once('"').unwrap();
         let target = remote(id, "https://service.example/7");
-        let claim = removal(&format!("{preset}:own"), target);
-        let (told, requests) = sent(lines, claim, acts);
+        let (told, requests) = sent(lines, removal(OWN, target), acts);
         format!("{told}\n{requests}")
     };
     let check = |lines: &str, acts: Vec<Act>| check_id(lines, "7", acts);

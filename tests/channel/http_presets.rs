@@ -1,9 +1,12 @@
 //! Each preset: the request as it goes out, and what each answer of the service means.
 
+use sayonce::channel::registry::build;
+use sayonce::environment::Environment;
+
 use super::http::{channel, config, on_server, outcome, publish};
 use super::http_prepare::unmade;
 use super::server::{Act, Server, answer, json};
-use super::{tell, tell_lookup};
+use super::{TestClock, site, tell, tell_lookup, tell_opening};
 
 const PRESETS: [(&str, &str); 13] = [
     (
@@ -122,8 +125,8 @@ fn a_preset_without_its_values_says_what_is_needed() {
     linkedin
       hint: write `values.author = "…"`: who posts, such as `urn:li:person:…` or `urn:li:organization:…`
     wordpress
-      hint: write `values.server = "…"`: the site, such as `https://wordpress.example`
       hint: write `values.author = "…"`: the user's number, which the address of the profile has (`user_id=`): whose posts are looked through
+      hint: write `values.server = "…"`: the site, such as `https://wordpress.example`
     ghost
       hint: write `values.server = "…"`: the site's own address in Ghost, such as `https://blog.ghost.example`
     threads
@@ -521,6 +524,17 @@ fn every_request_to_ghost_is_signed_and_neither_key_nor_token_is_shown() {
     assert_eq!(
         tell(&told),
         r#"in doubt: HTTP 500: {"key":"***","hex":"***","token":"***"}"#
+    );
+}
+
+#[test]
+fn a_key_that_cannot_sign_closes_the_channel_and_is_not_repeated() {
+    let config = config(&lines("ghost"));
+    let environment = Environment::default().with("GHOST_ADMIN_API_KEY", "6748592f:not-hex-4711");
+    let mut channel = build(&config, &site(), &environment, TestClock::still()).unwrap();
+    assert_eq!(
+        tell_opening(&channel.open()),
+        "closed, credentials: a template of the declaration can't be filled: the key for the token is not of the form `ID:SECRET` with a secret in hex digits"
     );
 }
 

@@ -64,8 +64,14 @@ impl Declared {
             .as_deref()
             .and_then(|template| filler.fill(template, &[]).ok())
             .filter(|account| !account.trim().is_empty());
-        let account =
-            named.unwrap_or_else(|| format!("{}:{channel}", declaration.preset.unwrap_or("http")));
+        // Another place has other posts, maybe under the same ids.
+        let account = named.unwrap_or_else(|| {
+            let service = declaration.preset.unwrap_or("http");
+            match filler.destination(&declaration.request) {
+                Some(digest) => format!("{service}:{digest}"),
+                None => format!("{service}:{channel}"),
+            }
+        });
         Self {
             http,
             account,

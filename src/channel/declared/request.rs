@@ -17,6 +17,7 @@ use crate::config::http::{
     ARTICLE_VARIABLES, BodyForm, Method, RequestForm, TOKEN_FILTER, environment, variables,
 };
 use crate::model::claim::Claim;
+use crate::model::ids::sha256_hex;
 use crate::model::outcome::Remote as Target;
 use crate::model::post::Post;
 use crate::model::time::Timestamp;
@@ -28,6 +29,9 @@ pub(super) const REHEARSED_ARTICLE: &str = "sayonce-rehearsal-article";
 /// A service whose clock is behind ours shows a post as made before its claim. A list that leaves it out for that would
 /// prove an absence that is none.
 const SINCE_MARGIN: Duration = Duration::from_hours(1);
+
+/// How much is kept of the digest of an address: enough to tell a few dozen from each other.
+const DESTINATION_DIGITS: usize = 16;
 
 /// A part of an address that is shorter is a word, not a secret.
 const SECRET_PART_MIN: usize = 8;
@@ -130,6 +134,23 @@ impl Filler {
             }
         }
         Ok(())
+    }
+
+    /// Returns a digest of where a request goes, if that is a secret. What is in such an address can't be guessed, so the
+    /// digest does not give it away.
+    pub(super) fn destination(&self, form: &RequestForm) -> Option<String> {
+        address::secret_of(&form.url)?;
+        let (head, _) = address::head_of(&form.url)?;
+        let url = address::parse_base(&self.fill(&head, &[]).ok()?).ok()?;
+        let place = format!(
+            "{}{}?{}",
+            url.host_str().unwrap_or_default(),
+            url.path().trim_end_matches('/'),
+            // It may name a thread, whose messages are seen in it alone.
+            url.query().unwrap_or_default()
+        );
+        let digits = sha256_hex(place.as_bytes());
+        Some(digits.chars().take(DESTINATION_DIGITS).collect())
     }
 
     /// Makes a request.

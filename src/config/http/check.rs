@@ -400,6 +400,9 @@ mod tests {
         names `value.x`, and there is no `values.x`|write `values.x = "…"`
         names `id`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
         names `now`, which is for tokens only|write `{{ secret.NAME | jwt_hs256(now) }}`, or leave it out
+        is no template: unknown keyword argument 'audiance'|write it like `{{ text }}` or `{{ title | upper }}`
+        is no template: cannot convert string to i64|write it like `{{ text }}` or `{{ title | upper }}`
+        is no template: missing argument|write it like `{{ text }}` or `{{ title | upper }}`
         names a secret, and what comes out is kept|use `value.NAME` for what may be seen
         names `text`, which is not there|the variables here are url, title, slug, key, now, since
         names `text`, which is not there|only `value.NAME` can stand here

@@ -39,7 +39,7 @@ pub struct Declaration {
     pub secrets: BTreeMap<String, String>,
     /// Each `value.NAME`.
     pub values: BTreeMap<String, String>,
-    /// Template of who posts; none: the preset's and the channel's names.
+    /// Template of who posts, and where; none: a digest of the address if that is a secret, else the channel's name.
     pub account: Option<String>,
     /// Most that a text may count.
     pub limit: Option<usize>,

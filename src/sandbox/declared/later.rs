@@ -22,15 +22,17 @@ impl Declared {
             return Some(self.told(form, Meaning::Refused, status).into());
         }
         let address = self.address_of(post);
-        let text = Sent::read(request, &form.request.body)?
-            .without(&[&post.id, &address])
-            .text();
-        let is_same = post.text == text;
+        let sent = Sent::read(request, &form.request.body)?.without(&[&post.id, &address]);
+        let (text, fields) = (sent.text(), sent.fields());
+        let is_shown =
+            |(template, text): (&String, &String)| post.fields.get(template) == Some(text);
+        let is_same = post.text == text && fields.iter().all(is_shown);
         if is_same && rule_of(form, Meaning::Already).is_some() {
             return Some(self.told(form, Meaning::Already, 400).into());
         }
         let changed = Post {
             text,
+            fields,
             ..post.clone()
         };
         Some(Answer {
@@ -38,6 +40,7 @@ impl Declared {
             effects: vec![Effect::Edited {
                 edited: changed.id,
                 text: changed.text,
+                fields: changed.fields,
                 at: now,
             }],
         })
@@ -87,8 +90,9 @@ impl Declared {
             self.show_gone(form)
         } else {
             let mut body = flavour::body(self.declaration.preset, &post.text);
-            for (pointer, _template) in &form.shows {
-                set_at(&mut body, pointer.as_str(), json!(post.text));
+            for (pointer, template) in &form.shows {
+                let shown = post.fields.get(template).unwrap_or(&post.text);
+                set_at(&mut body, pointer.as_str(), json!(shown));
             }
             self.successful(&form.success, body)
         })

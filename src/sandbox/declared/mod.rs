@@ -8,6 +8,8 @@ mod later;
 mod prepared;
 mod shape;
 
+use std::collections::BTreeMap;
+
 use minijinja::Value as Known;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -67,6 +69,9 @@ pub(crate) struct Post {
     id: String,
     article: Option<String>,
     text: String,
+    /// What was sent for each template, which a post shows by itself.
+    #[serde(default)]
+    fields: BTreeMap<String, String>,
     key: Option<String>,
     #[serde(with = "wire_time")]
     at: Timestamp,
@@ -87,6 +92,8 @@ pub(crate) enum Effect {
     Edited {
         edited: String,
         text: String,
+        #[serde(default)]
+        fields: BTreeMap<String, String>,
         #[serde(with = "wire_time")]
         at: Timestamp,
     },
@@ -175,6 +182,7 @@ impl Declared {
             id: self.next_id(now),
             article,
             text,
+            fields: sent.fields(),
             key: key.or_else(|| container.map(|container| container.id.clone())),
             at: now,
             times: 1,
@@ -454,9 +462,15 @@ impl Service for Declared {
     fn apply(&mut self, effect: Effect) {
         let post = match effect {
             Effect::Posted(post) => post,
-            Effect::Edited { edited, text, .. } => {
+            Effect::Edited {
+                edited,
+                text,
+                fields,
+                ..
+            } => {
                 if let Some(post) = self.posts.iter_mut().find(|post| post.id == edited) {
                     post.text = text;
+                    post.fields.extend(fields);
                 }
                 return;
             }

@@ -48,6 +48,7 @@ impl Declared {
             id: format!("container-{number}"),
             article,
             text: sent.text(),
+            fields: sent.fields(),
             key: None,
             at: now,
             times: 1,

@@ -1,5 +1,7 @@
 //! What a request carried, and how an answer is put together.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::super::message::Request;
@@ -11,15 +13,22 @@ use crate::config::http::BodyForm;
 #[derive(Debug)]
 pub(super) struct Sent {
     texts: Vec<String>,
+    /// The same by the templates that they were made from, where the body says which is which.
+    fields: BTreeMap<String, String>,
 }
 
 impl Sent {
     /// Reads a body of the declared type; none if it is not of that type.
     pub(super) fn read(request: &Request, form: &BodyForm) -> Option<Self> {
         let mut texts = Vec::new();
+        let mut fields = BTreeMap::new();
         match form {
             BodyForm::Empty => {}
-            BodyForm::Json(_) => collect(&request.json()?, &mut texts),
+            BodyForm::Json(templates) => {
+                let body = request.json()?;
+                collect(&body, &mut texts);
+                pair(templates, &body, &mut fields);
+            }
             BodyForm::Form(_) => {
                 if request.media_type() != "application/x-www-form-urlencoded" {
                     return None;
@@ -37,7 +46,7 @@ impl Sent {
                 }
             }
         }
-        (is_empty(form) || !texts.is_empty()).then_some(Self { texts })
+        (is_empty(form) || !texts.is_empty()).then_some(Self { texts, fields })
     }
 
     /// Returns every text of a request, also of its query.
@@ -51,7 +60,14 @@ impl Sent {
     /// Leaves out what names the post that a request is about.
     pub(super) fn without(mut self, names: &[&str]) -> Self {
         self.texts.retain(|text| !names.contains(&text.as_str()));
+        self.fields
+            .retain(|_template, text| !names.contains(&text.as_str()));
         self
+    }
+
+    /// Returns what was sent for each template.
+    pub(super) fn fields(&self) -> BTreeMap<String, String> {
+        self.fields.clone()
     }
 
     /// Returns what people would read: the first text with a link in it, else the longest.
@@ -90,6 +106,28 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
         Value::Array(entries) => entries.iter().for_each(|entry| collect(entry, texts)),
         Value::Object(fields) => fields.values().for_each(|entry| collect(entry, texts)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Finds which text of a body was made from which template.
+fn pair(template: &Value, sent: &Value, fields: &mut BTreeMap<String, String>) {
+    match (template, sent) {
+        (Value::String(template), Value::String(text)) => {
+            fields.insert(template.clone(), text.clone());
+        }
+        (Value::Array(templates), Value::Array(entries)) => {
+            for (template, entry) in templates.iter().zip(entries) {
+                pair(template, entry, fields);
+            }
+        }
+        (Value::Object(templates), Value::Object(entries)) => {
+            for (name, template) in templates {
+                if let Some(entry) = entries.get(name) {
+                    pair(template, entry, fields);
+                }
+            }
+        }
+        (_, _) => {}
     }
 }
 
