@@ -183,5 +183,23 @@ fn what_was_published_is_not_absent_because_a_list_lags() {
     assert_eq!(check(status("FINISHED")), "absent");
     assert_eq!(check(status("EXPIRED")), "absent");
     assert_eq!(check(error(400, 100)), "absent");
+    assert_eq!(check(error(400, 24)), "absent");
+    // What was not read says nothing.
+    for act in [
+        error(500, 2),
+        error(429, 4),
+        error(400, 4),
+        error(400, 190),
+        error(401, 190),
+        answer(200, "", "<html>"),
+        answer(404, "", "<html>"),
+        json_answer(200, r#"{"id":"18"}"#),
+    ] {
+        let told = check(act);
+        assert!(
+            told.starts_with("cannot tell: whether it was published could not be read: HTTP "),
+            "{told}"
+        );
+    }
     assert!(check(Act::HangUp).starts_with("cannot tell: the answer of "));
 }

@@ -103,8 +103,41 @@ impl Declared {
         let known = [("prepared", minijinja::Value::from(id.as_str()))];
         let answer = self.ask(&ready.request, &known, None).map_err(reason_of)?;
         answer.check_fresh()?;
+        let body = answer.json();
+        let said = body
+            .as_ref()
+            .and_then(|body| published.pointer.of(body))
+            .is_some_and(|status| !status.is_null());
+        let is_read = said && ready.success.statuses.contains(&answer.status);
         // What is forgotten is not there, so nothing can be published by its id any more; that it was, the list shows.
-        Ok(published.holds(answer.json().as_ref()))
+        if is_read || self.is_unknown(&answer) {
+            return Ok(is_read && published.holds(body.as_ref()));
+        }
+        let said = self.http.describe(&answer);
+        Err(format!(
+            "whether it was published could not be read: {said}"
+        ))
+    }
+
+    /// Whether the service itself says that there is no such thing: not a proxy, and not for our rights or our haste.
+    fn is_unknown(&self, answer: &Answer) -> bool {
+        let body = answer.json();
+        let says_error = body
+            .as_ref()
+            .is_some_and(|body| body.get("error").is_some());
+        let rule = judge::rule_for(&self.declaration.answers, answer.status, body.as_ref());
+        let is_about_it = match rule.map(|rule| rule.means) {
+            Some(Meaning::Refused | Meaning::Retry) => true,
+            Some(
+                Meaning::RateLimited
+                | Meaning::Credentials
+                | Meaning::Exists
+                | Meaning::AcceptedLater
+                | Meaning::Already,
+            ) => false,
+            None => says_error,
+        };
+        matches!(answer.status, 400 | 404) && body.is_some() && is_about_it
     }
 
     fn ask(
