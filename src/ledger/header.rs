@@ -217,7 +217,8 @@ pub fn decode(bytes: &[u8]) -> Result<StoredHeader, HeaderError> {
                     text: channel.text_limit,
                     link: channel.link_length,
                     needs_picture: channel.needs_picture,
-                },
+                }
+                .within_reason(),
                 since,
                 not_before,
                 admitted,
@@ -284,6 +285,20 @@ mod tests {
         assert_eq!(
             encode(&stored.with(changed)),
             text.replace("  \"witness_refused\": true,\n", "")
+        );
+    }
+
+    #[test]
+    fn a_limit_that_cannot_be_meant_is_left_out() {
+        let text = r#"{
+            "schema": 2, "least_reader": 1, "lineage": "000102030405060708090a0b0c0d0e0f",
+            "channels": { "mastodon": { "text_limit": 500, "link_length": 8001 } }
+        }"#;
+        let header = decode(text.as_bytes()).unwrap().header;
+        let limits = header.channels.values().map(|channel| channel.limits);
+        assert_eq!(
+            limits.collect::<Vec<_>>(),
+            [ServerLimits::of_text(Some(500))]
         );
     }
 

@@ -183,6 +183,22 @@ pub struct ServerLimits {
 }
 
 impl ServerLimits {
+    /// No text is longer; a server that tells more is mistaken.
+    const TEXT_MAX: usize = 1_000_000;
+
+    /// No link is posted that is longer.
+    const LINK_MAX: usize = 8_000;
+
+    /// Leaves out what can't be meant.
+    #[must_use]
+    pub fn within_reason(self) -> Self {
+        Self {
+            text: self.text.filter(|length| *length <= Self::TEXT_MAX),
+            link: self.link.filter(|length| *length <= Self::LINK_MAX),
+            ..self
+        }
+    }
+
     /// Limits of which only the text's is told.
     pub const fn of_text(text: Option<usize>) -> Self {
         Self {

@@ -18,10 +18,14 @@ pub fn mastodon(text: &str, link_length: Option<usize>) -> usize {
     let link_length = link_length.unwrap_or(MASTODON_URL_LENGTH);
     let links = links(text, None);
     let mentions = mentions(text, &links);
-    let mut pieces: Vec<(std::ops::Range<usize>, String)> = links
+    let shortened: Vec<&Link> = links
         .iter()
         .filter(|link| link_length > 0 && has_public_host(link))
-        .map(|link| (link.range.clone(), "x".repeat(link_length)))
+        .collect();
+    let mut pieces: Vec<(std::ops::Range<usize>, String)> = shortened
+        .iter()
+        // One sign stands for it; the rest of its length is added at the end.
+        .map(|link| (link.range.clone(), "x".to_owned()))
         .chain(
             mentions
                 .into_iter()
@@ -37,7 +41,10 @@ pub fn mastodon(text: &str, link_length: Option<usize>) -> usize {
         done = range.end;
     }
     counted.push_str(text.get(done..).unwrap_or_default());
-    graphemes(&counted)
+    let rest = shortened
+        .len()
+        .saturating_mul(link_length.saturating_sub(1));
+    graphemes(&counted).saturating_add(rest)
 }
 
 /// Returns the length of a text as Weibo counts it: two ASCII characters are one, and a half is a whole.
@@ -54,9 +61,21 @@ pub fn weibo(text: &str) -> usize {
 /// What may be a part of an emoji counts as one, so that nothing is too long.
 pub fn threads(text: &str) -> usize {
     let count = |char: char| match char {
-        '\u{200D}' | '\u{20E3}' | '\u{2190}'..='\u{2BFF}' | '\u{FE0F}' | '\u{1F000}'.. => {
-            char.len_utf8()
-        }
+        '\u{A9}'
+        | '\u{AE}'
+        | '\u{200D}'
+        | '\u{203C}'
+        | '\u{2049}'
+        | '\u{20E3}'
+        | '\u{2122}'
+        | '\u{2139}'
+        | '\u{2190}'..='\u{2BFF}'
+        | '\u{3030}'
+        | '\u{303D}'
+        | '\u{3297}'
+        | '\u{3299}'
+        | '\u{FE0F}'
+        | '\u{1F000}'.. => char.len_utf8(),
         _ => 1,
     };
     text.chars().map(count).sum()
@@ -84,6 +103,10 @@ mod tests {
             ("❤️", 6),
             ("a👍🏽", 9),
             ("“x”", 3),
+            ("©®", 4),
+            ("‼⁉™ℹ", 12),
+            ("〰〽㊗㊙", 12),
+            ("㊗️", 6),
         ] {
             assert_eq!(threads(text), length, "{text}");
         }
@@ -124,5 +147,10 @@ mod tests {
         ] {
             assert_eq!(mastodon(text, None), length, "{text}");
         }
+        assert_eq!(mastodon("x https://a.example", Some(0)), 19);
+        assert_eq!(
+            mastodon("x https://a.example", Some(usize::MAX)),
+            usize::MAX
+        );
     }
 }

@@ -41,4 +41,27 @@ fn limits_of(instance: &Value) -> ServerLimits {
         // It says so behind the version of Mastodon that it is compatible with.
         needs_picture: version.is_some_and(|version| version.to_lowercase().contains("pixelfed")),
     }
+    .within_reason()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_server_tells_is_believed_within_reason() {
+        let check = |text: u64, link: u64| {
+            let told = limits_of(&json!({ "configuration": { "statuses": {
+                "max_characters": text, "characters_reserved_per_url": link,
+            } } }));
+            (told.text, told.link)
+        };
+        assert_eq!(check(5000, 8000), (Some(5000), Some(8000)));
+        assert_eq!(check(500, 23), (None, None));
+        assert_eq!(check(1_000_000, 0), (Some(1_000_000), Some(0)));
+        assert_eq!(check(1_000_001, 8001), (None, None));
+        assert_eq!(check(u64::MAX, u64::MAX), (None, None));
+    }
 }
