@@ -69,6 +69,8 @@ struct Article {
     published_at: Option<String>,
     title: Option<String>,
     description: Option<String>,
+    /// A list, or a text with commas.
+    tag_list: Option<serde_json::Value>,
     #[serde(default, rename = "body_markdown", deserialize_with = "digest_of_text")]
     body_digest: Option<String>,
 }

@@ -250,8 +250,9 @@ fn an_effect_is_read_off_the_accounts_own_list() {
 
     let change = change(ACCOUNT, &post(), target());
     let changed = |more: &Value| {
-        let mut shown =
-            article(&json!({ "title": "New", "body_markdown": "# New\r\n\r\nText.\r\n" }));
+        let mut shown = article(&json!({
+            "title": "New", "body_markdown": "# New\r\n\r\nText.\r\n", "tag_list": ["News"],
+        }));
         let fields = shown.as_object_mut().unwrap();
         fields.extend(more.as_object().unwrap().clone());
         list(&[shown])
@@ -273,6 +274,30 @@ fn an_effect_is_read_off_the_accounts_own_list() {
         check(&change, changed(&json!({ "body_markdown": "# New" }))),
         "absent"
     );
+    for other in [
+        json!({ "tag_list": ["news", "old"] }),
+        json!({ "tag_list": "" }),
+        json!({ "canonical_url": "https://blog.example/old" }),
+    ] {
+        assert_eq!(check(&change, changed(&other)), "absent", "{other}");
+    }
+    assert_eq!(
+        check(&change, changed(&json!({ "tag_list": "news" }))),
+        format!("found {POSTED}")
+    );
     assert_eq!(check(&change, list(&[])), "absent");
+    // What the list does not show may be what the change was about.
+    let unseen = "cannot tell: the list does not show all that the change is about";
+    assert_eq!(
+        check(&change, changed(&json!({ "tag_list": null }))),
+        unseen
+    );
+    for field in ["main_image", "series"] {
+        let mut post = post();
+        post[field] = Value::from("x");
+        let claim = super::later::change(ACCOUNT, &post, target());
+        assert_eq!(check(&claim, changed(&json!({}))), unseen);
+        assert_eq!(check(&claim, changed(&json!({ "title": "Old" }))), "absent");
+    }
     assert_eq!(check(&change, Act::HangUp).get(..11), Some("cannot tell"));
 }

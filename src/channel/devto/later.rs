@@ -3,6 +3,7 @@
 //! The API deletes nothing: an article that is taken down is a draft afterwards, which its author alone sees. So a
 //! change leaves out whether the article is published: what a person decided about that stays.
 
+use std::collections::BTreeSet;
 use std::slice;
 
 use serde::Deserialize as _;
@@ -96,10 +97,12 @@ impl Devto {
             Operation::Update(_) | Operation::Publish => self.article(&id),
         };
         Ok(match seen {
-            Presence::Stands(article) if article.shows(&claim.post) => {
-                Lookup::Found(self.remote(&article))
-            }
-            Presence::Stands(_) | Presence::Gone => Lookup::Absent,
+            Presence::Stands(article) => match article.shows(&claim.post) {
+                Some(true) => Lookup::Found(self.remote(&article)),
+                Some(false) => Lookup::Absent,
+                None => cannot_tell("the list does not show all that the change is about"),
+            },
+            Presence::Gone => Lookup::Absent,
             Presence::Unknown(reason) => cannot_tell(reason),
         })
     }
@@ -173,17 +176,45 @@ impl Devto {
 }
 
 impl Article {
-    /// Whether it reads as a post does. The service may change tags and pictures; it does not change texts.
-    fn shows(&self, post: &Post) -> bool {
+    /// Whether it reads as a post does; none if that can't be told: pictures come back under other addresses, and series
+    /// not at all.
+    fn shows(&self, post: &Post) -> Option<bool> {
         let is_same = |field: &str, shown: Option<&String>| {
             let wanted = post.string(field).map(evened);
             wanted.is_none() || wanted == shown.map(|shown| evened(shown))
         };
         let body = post.string("body_markdown").map(digest);
-        is_same("title", self.title.as_ref())
+        let shown_url = self.canonical_url.as_deref().unwrap_or_default();
+        let canonical = post.string("canonical_url");
+        let is_shown = is_same("title", self.title.as_ref())
             && is_same("description", self.description.as_ref())
-            && (body.is_none() || body == self.body_digest)
+            && canonical.is_none_or(|url| same_address(url, shown_url))
+            && (body.is_none() || body == self.body_digest);
+        let wanted_tags = post.fields().get("tags").and_then(tags_of);
+        let shown_tags = self.tag_list.as_ref().and_then(tags_of);
+        let has_tags = match (wanted_tags, shown_tags) {
+            (Some(wanted), Some(shown)) => Some(wanted == shown),
+            (Some(_), None) => None,
+            (None, _) => Some(true),
+        };
+        let unseen = ["main_image", "series"];
+        let is_unseen = |field: &&str| post.fields().contains_key(*field);
+        if !is_shown || has_tags == Some(false) {
+            return Some(false);
+        }
+        (has_tags.is_some() && !unseen.iter().any(is_unseen)).then_some(true)
     }
+}
+
+/// Reads tags, whose order and case do not count.
+fn tags_of(value: &Value) -> Option<BTreeSet<String>> {
+    let texts: Vec<&str> = match value {
+        Value::String(text) => text.split(',').collect(),
+        Value::Array(entries) => entries.iter().filter_map(Value::as_str).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
+    };
+    let tags = texts.into_iter().map(|tag| tag.trim().to_lowercase());
+    Some(tags.filter(|tag| !tag.is_empty()).collect())
 }
 
 /// Returns what is kept of a long text, to know it again.
