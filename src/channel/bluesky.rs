@@ -304,9 +304,11 @@ impl Channel for Bluesky {
             return outcome;
         }
         let pictures = Picture::all_of(&claim.post);
+        // All pictures together leave time for the record.
+        let half = fence.first_half(self.http.clock());
         let trouble = pictures
             .iter()
-            .find_map(|picture| self.upload(picture, &login, fence.clone()).err());
+            .find_map(|picture| self.upload(picture, &login, half.clone()).err());
         let body = json!({
             "repo": login.did,
             "collection": COLLECTION,

@@ -344,9 +344,18 @@ impl Channel for Mastodon {
         }
         let pictures = Picture::with_alts(&claim.post);
         let mut media = Vec::new();
+        // All pictures together leave time for the status.
+        let half = fence.first_half(self.http.clock());
         for (picture, alt) in &pictures {
-            match self.upload(picture, alt, &fence) {
+            match self.upload(picture, alt, &half) {
                 Ok(id) => media.push(id),
+                // Next time it would take as long again.
+                Err(Outcome::NotSent { reason })
+                    if !media.is_empty() && !half.is_open(self.http.clock()) =>
+                {
+                    let reason = format!("its pictures took too long: {reason}");
+                    return refused(Refusal::Picture, reason);
+                }
                 Err(outcome) => return outcome,
             }
         }

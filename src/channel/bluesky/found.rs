@@ -88,10 +88,11 @@ impl Bluesky {
             .bytes(picture)
             .ok_or("this run does not have the picture that the claim names")?;
         let url = xrpc(&login.server, "com.atproto.repo.uploadBlob");
+        let limit = UPLOAD_TIME_MAX.min(fence.left(self.http.clock()));
         let request = Request::write_bytes(url, bytes.to_vec(), fence)
             .header(CONTENT_TYPE, picture.mime_type.as_str())
             .header(AUTHORIZATION, bearer(&login.token));
-        let answer = self.http.send_within(&request, UPLOAD_TIME_MAX).of_read()?;
+        let answer = self.http.send_within(&request, limit).of_read()?;
         let uploaded = answer.json().filter(|_| answer.status == 200);
         let cid = uploaded
             .as_ref()

@@ -36,8 +36,23 @@ impl Fence {
         }
     }
 
+    /// Returns a fence that ends halfway to this one: for what goes before the write that counts.
+    pub(crate) fn first_half(&self, clock: &dyn Clock) -> Self {
+        let half = self.left(clock) / 2;
+        Self {
+            send_before: self.send_before.min(clock.now().plus(half)),
+            deadline: clock.elapsed() + half,
+        }
+    }
+
+    /// Returns how long a write may still start.
+    pub(crate) fn left(&self, clock: &dyn Clock) -> Duration {
+        let by_wall = self.send_before.since(clock.now());
+        by_wall.min(self.deadline.saturating_sub(clock.elapsed()))
+    }
+
     /// Tells whether a write may still start.
-    pub(super) fn is_open(&self, clock: &dyn Clock) -> bool {
+    pub(crate) fn is_open(&self, clock: &dyn Clock) -> bool {
         clock.now() < self.send_before && clock.elapsed() < self.deadline
     }
 }

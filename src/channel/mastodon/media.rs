@@ -62,7 +62,8 @@ impl Mastodon {
             let request = Request::write_bytes(url, form.body.clone(), fence.clone())
                 .header(CONTENT_TYPE, form.media_type.as_str())
                 .header(AUTHORIZATION, self.authorization());
-            let reply = self.http.send_within(&request, UPLOAD_TIME_MAX);
+            let limit = UPLOAD_TIME_MAX.min(fence.left(self.http.clock()));
+            let reply = self.http.send_within(&request, limit);
             let got = reply.of_write().map_err(unsent)?;
             let is_elsewhere = matches!(got.status, 404 | 405 | 410 | 501);
             answer = Some(got);
@@ -80,13 +81,16 @@ impl Mastodon {
         };
         // Some servers say 200 and are not done either: then there is no address yet.
         if answer.status == 202 || media.get("url") == Some(&Value::Null) {
-            self.wait_for(&id)?;
+            self.wait_for(&id, fence)?;
         }
         Ok(id)
     }
 
-    fn wait_for(&mut self, id: &str) -> Result<(), Outcome> {
+    fn wait_for(&mut self, id: &str, fence: &Fence) -> Result<(), Outcome> {
         for _poll in 0..POLLS_MAX {
+            if fence.left(self.http.clock()) < POLL_WAIT {
+                break;
+            }
             self.http.clock().sleep(POLL_WAIT);
             let answer = self
                 .get(&format!("/api/v1/media/{id}"), &[])
