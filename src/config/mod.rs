@@ -209,6 +209,12 @@ impl ChannelConfig {
             .map_or(self.rules.kind.traits(), Declaration::traits)
     }
 
+    /// Whether a post that stands can be looked at, though maybe not found among others.
+    pub fn shows_posts(&self) -> bool {
+        let reads_one = |declaration: &Declaration| declaration.read.is_some();
+        self.traits().readable || self.declaration().is_some_and(reads_one)
+    }
+
     /// Returns the declaration, if the service is a declared one.
     pub fn declaration(&self) -> Option<&Declaration> {
         self.service.declaration()

@@ -67,7 +67,10 @@ impl Core {
             .as_ref()
             .and_then(|survey| survey.items.get(&surveyed.id.item));
         let stand = self.stand(channel, &surveyed.id);
-        let readable = channel.traits().readable;
+        let readable = match stand.operation {
+            Operation::Publish => channel.traits().readable,
+            Operation::Update(_) | Operation::Retract => channel.shows_posts(),
+        };
         if self.is_of_another_account(&surveyed.id) {
             return None;
         }

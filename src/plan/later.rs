@@ -116,7 +116,10 @@ pub fn step(
     channel: &ChannelConfig,
     now: Timestamp,
 ) -> Step {
-    let readable = channel.traits().readable;
+    let readable = match stand.operation {
+        Operation::Publish => channel.traits().readable,
+        Operation::Update(_) | Operation::Retract => channel.shows_posts(),
+    };
     let rules = rules_for(stand.operation, &channel.rules, readable);
     let step = decide(stand.record, item, &rules, readable, now);
     if !matches!(step, Step::Send { .. }) {
@@ -140,4 +143,48 @@ fn after_what_came_before(row: &Row, operation: Operation, now: Timestamp) -> Op
         until: quiet.plus(std::time::Duration::from_millis(1)),
         why: "an earlier request of it may still be under way".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::ledger::fixture::{claimed, doubted, row, start};
+
+    /// What becomes of an operation whose answer was lost, on a channel with these lines.
+    fn after_doubt(lines: &str, operation: Operation) -> Step {
+        let text = format!(
+            "[site]\nurl = \"https://blog.example\"\nfeed = \"f.xml\"\n[channels.own]\nkind = \"http\"\n{lines}"
+        );
+        let config = Config::parse(Path::new("sayonce.toml"), &text).unwrap();
+        let row = row("news/a", "own", [claimed(1), doubted()]);
+        let stand = Stand {
+            operation,
+            record: row.record(),
+            put_off: None,
+        };
+        let now = start().plus(Duration::from_hours(5));
+        step(&stand, None, None, &config.channels[0], now)
+    }
+
+    #[test]
+    fn a_later_write_in_doubt_is_looked_at_wherever_one_post_can_be_read() {
+        let discord = "preset = \"discord\"";
+        for operation in [Operation::Update(1), Operation::Retract] {
+            assert_eq!(after_doubt(discord, operation), Step::Look);
+            let telegram = "preset = \"telegram\"\nvalues = { chat = \"@blog\" }";
+            let again = Step::Send {
+                again: crate::plan::decide::Again::Frozen,
+            };
+            assert_eq!(after_doubt(telegram, operation), again);
+        }
+        // There is no list in which an announcement could be found.
+        assert!(matches!(
+            after_doubt(discord, Operation::Publish),
+            Step::Hold(_)
+        ));
+    }
 }
