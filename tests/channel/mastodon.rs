@@ -13,14 +13,14 @@ use super::{
     SECRET, TestClock, channel, claim, pushed, tell, tell_listing, tell_lookup, tell_opening,
 };
 
-const ACCOUNT: &str = "https://m.example/@blog";
+pub(super) const ACCOUNT: &str = "https://m.example/@blog";
 const WHOAMI: &str = r#"{"id":"42","acct":"blog","url":"https://m.example/@blog"}"#;
 
-fn whoami() -> Act {
+pub(super) fn whoami() -> Act {
     json_answer(200, WHOAMI)
 }
 
-fn service(server: &Server) -> ServiceConfig {
+pub(super) fn service(server: &Server) -> ServiceConfig {
     ServiceConfig::Mastodon {
         server: server.url(),
         token_env: "SECRET".to_owned(),
@@ -33,7 +33,7 @@ fn open_channel(server: &Server) -> Box<dyn Channel> {
     channel(service(server), TestClock::still())
 }
 
-fn post() -> Value {
+pub(super) fn post() -> Value {
     json!({
         "text": "Hello\n\nhttps://blog.example/a",
         "language": "en",
@@ -43,7 +43,7 @@ fn post() -> Value {
 }
 
 /// A status of ours that links to the article, made at a time.
-fn status(id: &str, made_at: &str) -> String {
+pub(super) fn status(id: &str, made_at: &str) -> String {
     json!({
         "id": id,
         "created_at": made_at,
@@ -562,7 +562,7 @@ fn one_login_serves_many_calls() {
     assert_eq!(server.requests().len(), 3);
 }
 
-const PNG: &[u8] = include_bytes!("../data/channel/dot.png");
+pub(super) const PNG: &[u8] = include_bytes!("../data/channel/dot.png");
 
 fn post_with_picture() -> Value {
     let picture = Picture {
@@ -597,7 +597,7 @@ fn publish_picture(acts: Vec<Act>, bytes: Option<&[u8]>) -> (String, Server) {
     (told, server)
 }
 
-fn media(status: u16, url: &str) -> Act {
+pub(super) fn media(status: u16, url: &str) -> Act {
     json_answer(status, &format!(r#"{{"id":"22","url":{url}}}"#))
 }
 
@@ -673,44 +673,6 @@ fn several_pictures_are_named_in_their_order() {
         requests[3].contains(r#""media_ids":["22","23"]"#),
         "{}",
         requests[3]
-    );
-}
-
-/// Pictures that take their time must not keep the status from ever going out: then the next attempt is without them.
-#[test]
-fn pictures_leave_time_for_the_status() {
-    let mut outcomes = std::collections::BTreeSet::new();
-    for step_ms in (100..=2_500).step_by(100) {
-        let place = || media(200, "\"https://m.example/22\"");
-        let made = json_answer(200, &status("7", "2026-11-29T10:00:01Z"));
-        let server = Server::start([whoami(), place(), place(), made]);
-        let mut channel = channel(service(&server), TestClock::stepping(step_ms, 1));
-        let wish = PictureWish {
-            url: "https://blog.example/dot.png".to_owned(),
-            sha256: None,
-        };
-        let wants = Wants {
-            pictures: vec![wish.clone(), wish],
-            ..Wants::default()
-        };
-        let found = channel.prepare(&wants, vec![Ok(PNG.to_vec()), Ok(PNG.to_vec())]);
-        let mut post = post();
-        for picture in &found.pictures {
-            picture.insert_into(post.as_object_mut().unwrap(), Some("Dots"));
-        }
-        let told = tell(&channel.publish(&[pushed(claim(ACCOUNT, &post))]));
-        let was_uploaded = server
-            .requests()
-            .iter()
-            .any(|request| request.starts_with("POST /api/v2/media"));
-        if was_uploaded {
-            let told = told.split(':').next().unwrap_or_default().to_owned();
-            outcomes.insert(told);
-        }
-    }
-    assert_eq!(
-        outcomes.into_iter().collect::<Vec<_>>(),
-        ["accepted by response", "refused for its picture"]
     );
 }
 

@@ -14,6 +14,7 @@ mod indexnow;
 mod later;
 mod mastodon;
 mod mastodon_later;
+mod mastodon_pictures;
 mod registry;
 pub(crate) mod server;
 mod transport;
