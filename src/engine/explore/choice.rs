@@ -206,14 +206,22 @@ impl World {
             Some(Work::List { .. }) => &[Fault::LookFails],
             Some(Work::Look { .. }) => &[Fault::LookFails, Fault::LookLags],
             Some(Work::Send { request, deaf, .. }) => {
-                let stored = self
-                    .service
-                    .find(*request)
-                    .is_some_and(|request| request.stored.is_some());
+                let request = self.service.find(*request);
+                let stored = request.is_some_and(|request| request.stored.is_some());
+                // Later than its quarantine a service does nothing any more, whatever it answers.
+                let in_time = request.is_some_and(|request| self.now <= request.accept_by);
                 if *deaf {
                     &[]
                 } else if stored {
                     &[Fault::Unanswered]
+                } else if !in_time {
+                    &[
+                        Fault::Unanswered,
+                        Fault::ServerError,
+                        Fault::NotSent,
+                        Fault::Refused,
+                        Fault::RateLimited,
+                    ]
                 } else {
                     &[
                         Fault::Unanswered,
