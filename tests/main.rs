@@ -31,7 +31,11 @@ mod guarantees_doc;
 #[cfg(test)]
 mod ledger;
 #[cfg(test)]
+mod named;
+#[cfg(test)]
 mod own_ledger;
+#[cfg(test)]
+mod problems_doc;
 #[cfg(test)]
 mod protocol_doc;
 #[cfg(test)]

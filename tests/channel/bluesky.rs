@@ -289,6 +289,18 @@ fn a_token_that_is_no_longer_taken_is_replaced_before_the_next_write() {
 }
 
 #[test]
+fn one_login_serves_many_records() {
+    let stored = || json_answer(200, &written(true));
+    let server = Server::start([login(), stored(), stored(), stored()]);
+    let mut channel = open_channel(&server);
+    for _ in 0..3 {
+        let told = tell(&channel.publish(&[pushed(claim(DID, &post()))]));
+        assert_eq!(told, format!("accepted by response: {}", receipt()));
+    }
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[test]
 fn an_old_token_is_not_used() {
     let server = Server::start([login(), login()]);
     let clock = TestClock::still();

@@ -132,6 +132,18 @@ fn pictures_are_wanted_where_a_service_takes_them() {
 }
 
 #[test]
+fn a_picture_without_a_text_that_stands_for_it_stays_out_and_is_told() {
+    let check = |alt: Option<&str>| {
+        let item = with_image(item("Hello"), "/a.png", alt);
+        render(&item, &channel("mastodon", "")).unwrap().notes
+    };
+    let told = "the picture is left out: it needs `alt`, the text that stands for it";
+    assert_eq!(check(None), [told]);
+    assert_eq!(check(Some(" ")), [told]);
+    assert_eq!(check(Some("A cat")), [""; 0]);
+}
+
+#[test]
 fn mentions_are_marked_where_the_account_exists() {
     let channel = channel(
         "bluesky",

@@ -1,5 +1,7 @@
 //! Built pages and sitemaps.
 
+use sayonce::source::check_live;
+
 use super::{TestSite, atom, entry, shown, time};
 
 #[test]
@@ -44,6 +46,21 @@ fn a_page_is_found_by_the_articles_address() {
     assert!(!check("/?p=1", "index.html"));
     assert!(!check("/a/", "b/index.html"));
     assert!(!check("/..%2fsecret/", "../secret/index.html"));
+}
+
+#[test]
+fn a_page_is_online_if_it_is_there_and_names_no_other_address() {
+    const URL: &str = "https://blog.example/a/";
+    let check = |site: TestSite| check_live(URL, &site.web);
+    let page = |head: &str| check(TestSite::new().web(URL, head));
+    assert_eq!(check(TestSite::new()), Err("404 Not Found".to_owned()));
+    assert_eq!(page("<title>A</title>"), Ok(()));
+    assert_eq!(page("<link rel=canonical href=/a/>"), Ok(()));
+    // So does a host that answers everything with its front page.
+    assert_eq!(
+        page("<link rel=canonical href=https://blog.example/>"),
+        Err("https://blog.example/a/ shows another page: its canonical link is https://blog.example/".to_owned())
+    );
 }
 
 #[test]
