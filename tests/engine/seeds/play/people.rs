@@ -140,7 +140,13 @@ impl History {
         let before = row.operations.get(&operation).cloned();
         let event = match verb {
             // An earlier edition was taken down.
-            Verb::Retract if before.is_some() => Event::Again { by },
+            Verb::Retract
+                if before
+                    .as_ref()
+                    .is_some_and(|record| record.state == State::Done) =>
+            {
+                Event::Again { by }
+            }
             Verb::Release | Verb::Retract => Event::Released { by },
             Verb::Posted(remote) => Event::Confirmed {
                 remote: remote.clone(),
