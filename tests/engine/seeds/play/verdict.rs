@@ -226,9 +226,11 @@ impl History {
                 self.met.changes += 1;
                 let shown = row.shown().map(Post::fingerprint);
                 let remote = row.publish().and_then(|record| record.remote.clone());
-                // A service that takes longer than its quarantine may do an old change after a newer one.
+                // A service that takes longer than its quarantine may do an old change after a newer one, and one that
+                // refused a retraction and did it all the same has no post that could be changed.
                 if let Some((shown, remote)) = shown.zip(remote)
                     && !self.weather.broken
+                    && service.lies(url) == 0
                     && !service.shows(&remote, &shown, now)
                 {
                     return Err(format!("{id}: it does not show what was claimed last"));
