@@ -262,6 +262,43 @@ mod tests {
         check("`skipped`", vec![skipped()]);
     }
 
+    /// Saying that a post is there must not count as saying that it is gone.
+    #[test]
+    fn a_change_or_a_retraction_has_verbs_of_its_own() {
+        use fixture::{claimed, doubted, held, proved, refused, skipped, start};
+        let late = start().plus(Duration::from_hours(1));
+        let posted = || {
+            Verb::Posted(Remote {
+                id: None,
+                url: Some("https://mastodon.example/@blog/1".to_owned()),
+            })
+        };
+        let check = |events: Vec<Event>, expected: &str| {
+            let row: Row = fixture::row("news/a", "mastodon", events);
+            let verbs = [
+                Verb::Approve,
+                posted(),
+                Verb::NotPosted,
+                Verb::Retry,
+                Verb::Again,
+                Verb::Skip,
+            ];
+            for operation in [Operation::Update(1), Operation::Retract] {
+                let id = row.delivery_id();
+                let answer = |verb: &&Verb| wrong_verb(verb, operation, row.publish(), &id, late);
+                let right = verbs.iter().filter(|verb| answer(verb).is_none());
+                let right: Vec<_> = right.map(Verb::word).collect();
+                assert_eq!(right.join(", "), expected, "{operation}");
+            }
+        };
+        check(vec![held()], "retry, again, skip");
+        check(vec![claimed(1), refused()], "retry, again, skip");
+        check(vec![claimed(1), doubted()], "");
+        check(vec![claimed(1)], "");
+        check(vec![claimed(1), proved("1")], "again");
+        check(vec![skipped()], "again");
+    }
+
     #[test]
     fn a_wrong_verb_is_answered_with_the_right_one() {
         use fixture::{claimed, deferred, doubted, held, proved, refused, skipped, start};
