@@ -102,7 +102,7 @@ impl IndexNow {
     }
 
     /// Each code of the protocol's own table but the two that accept says that nothing was done.
-    fn outcome(&self, answer: &Answer) -> Outcome {
+    fn outcome(&self, answer: &Answer, host: &str) -> Outcome {
         let reason = self.http.describe(answer);
         match answer.status {
             200 | 202 => Outcome::Accepted {
@@ -114,7 +114,13 @@ impl IndexNow {
             },
             400 | 422 => refused(Refusal::Permanent, reason),
             // The key's file may only not be online yet.
-            403 => refused(Refusal::Temporary(None), reason),
+            403 => {
+                let advice = format!(
+                    "is {} online, with the key and nothing else in it?",
+                    self.key_location_on(host)
+                );
+                refused(Refusal::Temporary(None), format!("{reason} ({advice})"))
+            }
             429 => refused(Refusal::RateLimited(answer.wait()), reason),
             _ => Outcome::InDoubt { reason },
         }
@@ -168,7 +174,7 @@ impl Channel for IndexNow {
         };
         let request = self.request(&host, &urls, fence);
         match self.http.send(&request).of_write() {
-            Ok(answer) => self.outcome(&answer),
+            Ok(answer) => self.outcome(&answer, &host),
             Err(outcome) => outcome,
         }
     }

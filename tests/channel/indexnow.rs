@@ -154,7 +154,11 @@ fn every_answer_is_in_the_table_or_in_doubt() {
         check(answer(400, "", "Bad\nrequest")),
         "refused permanently: HTTP 400: Bad request"
     );
-    assert_eq!(check(answer(403, "", "")), "refused for now: HTTP 403");
+    assert_eq!(
+        check(answer(403, "", "")),
+        "refused for now: HTTP 403 (is https://blog.example/0123456789abcdef.txt online, with the key and nothing \
+         else in it?)"
+    );
     assert_eq!(check(answer(422, "", "")), "refused permanently: HTTP 422");
     assert_eq!(
         check(answer(429, "Retry-After: 60\r\n", "")),
