@@ -27,10 +27,21 @@ pub struct Ending {
     pub out_of_scope: Vec<(String, String)>,
     /// Rows whose outcome is not on the remote.
     pub unsaved: Vec<Row>,
-    /// When the next thing is due, and what; none: nothing is left to do by itself.
-    pub next_due: Option<(Timestamp, String)>,
+    /// What is due next; none: nothing is left to do by itself.
+    pub next_due: Option<NextDue>,
     /// The exit code's meaning.
     pub exit: Exit,
+}
+
+/// What a later run does first by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NextDue {
+    /// When it is due: the present, if whatever runs next may do it.
+    pub at: Timestamp,
+    /// Which delivery.
+    pub what: String,
+    /// Whether it lies ahead.
+    pub is_later: bool,
 }
 
 /// How many deliveries are in which state.
@@ -248,11 +259,18 @@ fn matters(name: &ChannelName, deliveries: &[Outlook], exit: Exit) -> bool {
         })
 }
 
-/// Returns when the next thing is due that a later run does by itself, and what.
-pub(crate) fn next_due(deliveries: &[Outlook], now: Timestamp) -> Option<(Timestamp, String)> {
+/// Returns what is due next of what a later run does by itself.
+pub(crate) fn next_due(deliveries: &[Outlook], now: Timestamp) -> Option<NextDue> {
     deliveries
         .iter()
         .filter(|delivery| delivery.weight() == Exit::WorkRemains)
-        .map(|delivery| (delivery.due_at.unwrap_or(now), delivery.id.to_string()))
+        .map(|delivery| {
+            let at = delivery.due_at.unwrap_or(now);
+            NextDue {
+                at,
+                what: delivery.id.to_string(),
+                is_later: at > now,
+            }
+        })
         .min()
 }

@@ -124,7 +124,7 @@ pub fn text(report: &Report<'_>) -> String {
     put!(
         text,
         "{}\n{}\n",
-        counts(Summary::of(report.deliveries), report.out_of_scope),
+        counts(report.deliveries, report.out_of_scope),
         verdict(report.audit)
     );
     text

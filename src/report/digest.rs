@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono_tz::Tz;
 
-use crate::engine::ending::Summary;
+use crate::engine::ending::{NextDue, Summary};
 use crate::exit::Exit;
 use crate::model::delivery::State;
 use crate::model::item::ItemId;
@@ -30,8 +30,8 @@ pub struct Digest {
     pub notices: Vec<String>,
     /// How many articles are out of scope.
     pub out_of_scope: usize,
-    /// When the next thing is due, and what.
-    pub next_due: Option<(Timestamp, String)>,
+    /// What is due next.
+    pub next_due: Option<NextDue>,
     /// Who makes the next run.
     pub next_run: NextRun,
     /// When the run began; none: nothing was sent.

@@ -9,12 +9,13 @@ use chrono_tz::Tz;
 use crate::engine::ending::{Ending, Summary};
 use crate::exit::Exit;
 use crate::ledger::row::encode_whole;
+use crate::model::delivery::Operation;
 use crate::model::delivery::State;
 use crate::model::item::ItemId;
 use crate::model::time::{Timestamp, duration_text};
 use crate::plan::outlook::Outlook;
 
-use super::notices::{clock_time, evidence_words, state_words};
+use super::notices::{due_words, evidence_words, state_words};
 
 /// Writes to a string, which can't fail.
 macro_rules! put {
@@ -74,10 +75,10 @@ pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz, began_at: Timestam
         put!(
             text,
             "{}\n",
-            counts(ending.summary, ending.out_of_scope.len())
+            counts(&ending.deliveries, ending.out_of_scope.len())
         );
     }
-    if let Some((at, what)) = &ending.next_due {
+    if let Some(next) = &ending.next_due {
         let comfort = match ending.exit {
             Exit::Proved | Exit::WorkRemains => " Nothing needs doing; the next run continues.",
             // What was said above needs doing first.
@@ -85,8 +86,9 @@ pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz, began_at: Timestam
         };
         put!(
             text,
-            "Work remains: the next is due at {} ({what}).{comfort}\n",
-            clock_time(*at, timezone)
+            "Work remains: the next is due {} ({}).{comfort}\n",
+            due_words(next, timezone),
+            next.what
         );
     }
     text
@@ -147,11 +149,7 @@ pub fn plan(
     for (item, reason) in out_of_scope {
         put!(text, "{item} - out of scope: {reason}\n");
     }
-    put!(
-        text,
-        "{}\n",
-        counts(Summary::of(deliveries), out_of_scope.len())
-    );
+    put!(text, "{}\n", counts(deliveries, out_of_scope.len()));
     text
 }
 
@@ -164,7 +162,7 @@ pub fn status(
 ) -> String {
     let mut text = String::new();
     put_articles(&mut text, deliveries.iter(), titles, timezone);
-    put!(text, "{}\n", counts(Summary::of(deliveries), out_of_scope));
+    put!(text, "{}\n", counts(deliveries, out_of_scope));
     text
 }
 
@@ -237,17 +235,15 @@ fn reason(delivery: &Outlook) -> Option<String> {
 }
 
 /// Writes the counts as one sentence.
-pub fn counts(summary: Summary, out_of_scope: usize) -> String {
-    let total = summary.done
-        + summary.failed
-        + summary.held
-        + summary.in_doubt
-        + summary.retry
-        + summary.pending
-        + summary.skipped
-        + summary.busy;
+pub fn counts(deliveries: &[Outlook], out_of_scope: usize) -> String {
+    let summary = Summary::of(deliveries);
+    let is_taken_down = |delivery: &&Outlook| {
+        delivery.operation == Operation::Retract && delivery.state == Some(State::Done)
+    };
+    let taken_down = deliveries.iter().filter(is_taken_down).count();
     let parts: Vec<_> = [
-        (summary.done, "posted and proved"),
+        (summary.done - taken_down, "posted and proved"),
+        (taken_down, "taken down"),
         (summary.failed, "refused"),
         (summary.held, "held for you"),
         (summary.in_doubt, "being checked"),
@@ -260,10 +256,10 @@ pub fn counts(summary: Summary, out_of_scope: usize) -> String {
     .filter(|(count, _)| *count > 0)
     .map(|(count, words)| format!("{count} {words}"))
     .collect();
-    let mut text = match total {
+    let mut text = match deliveries.len() {
         0 => "Nothing is due.".to_owned(),
         1 => format!("1 delivery: {}.", parts.join(", ")),
-        _ => format!("{total} deliveries: {}.", parts.join(", ")),
+        total => format!("{total} deliveries: {}.", parts.join(", ")),
     };
     if out_of_scope > 0 {
         let words = if out_of_scope == 1 {

@@ -195,7 +195,7 @@ pub fn run(ending: &Ending, taken: Taken, rehearsal: Option<RehearsalReport>) ->
         alarms: ending.alarms.clone(),
         problems: ending.problems.clone(),
         out_of_scope: ending.out_of_scope.len(),
-        next_due: ending.next_due.as_ref().map(|(at, _)| at.to_string()),
+        next_due: ending.next_due.as_ref().map(|next| next.at.to_string()),
         unsaved: ending
             .unsaved
             .iter()

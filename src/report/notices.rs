@@ -2,6 +2,7 @@
 
 use chrono_tz::Tz;
 
+use crate::engine::ending::NextDue;
 use crate::model::delivery::{Operation, State};
 use crate::model::notice::Notice;
 use crate::model::outcome::{Evidence, Remote};
@@ -82,6 +83,15 @@ pub const fn evidence_words(
         (_, Evidence::KeyReplay) => "the repeat was answered with the first one's id",
         (_, Evidence::Adopted) => "it was there already",
         (_, Evidence::Person) => "a person said so",
+    }
+}
+
+/// Writes when the next thing is due.
+pub fn due_words(next: &NextDue, timezone: Tz) -> String {
+    if next.is_later {
+        format!("at {}", clock_time(next.at, timezone))
+    } else {
+        "at once".to_owned()
     }
 }
 

@@ -147,6 +147,11 @@ fn a_post_is_taken_down_by_a_persons_word_and_announced_again_by_another() {
         "{}",
         ran.stderr
     );
+    let status = site.sayonce(&["status", "--fetch"]).stdout;
+    assert!(
+        status.ends_with("\n1 delivery: 1 taken down.\n"),
+        "{status}"
+    );
     assert_eq!(
         operations(&site),
         ["publish: done response", "retract: done read_back"]

@@ -177,13 +177,14 @@ fn a_protected_branch_sends_nothing_and_names_the_way_out() {
     let ran = site.sayonce(&["run"]);
     ran.assert_code(3);
     assert_eq!(told(&site, &ran), "");
-    insta::assert_snapshot!(without_last_line(&ran.stdout), @r#"
+    insta::assert_snapshot!(ran.stdout, @r#"
     Article 1  [article-1]
       mastodon  not sent yet
                 due now
 
     problem: [remote rejected] (pre-receive hook declined): error: GH006: Protected branch update failed for refs/heads/main.; a rule of `origin` forbids pushes to `main`: keep the ledger on a branch of its own, with `branch = "sayonce"` under `[ledger]` (ledger.branch)
     1 delivery: 1 not sent yet.
+    Work remains: the next is due at once (article-1 on mastodon).
     "#);
     assert_eq!(site.writes(), "mastodon 0");
     assert_eq!(
@@ -241,15 +242,4 @@ fn an_outcome_that_can_not_be_pushed_is_kept_on_this_machine_and_brought_by_the_
         "it is in the ledger now"
     );
     site.assert_exactly_once();
-}
-
-/// Without the line that says when the next is due: now.
-fn without_last_line(text: &str) -> &str {
-    let (before, last) = text.trim_end().rsplit_once('\n').unwrap();
-    assert!(
-        last.starts_with("Work remains: the next is due at "),
-        "{text}"
-    );
-    assert!(!last.contains("Nothing needs doing"), "{text}");
-    before
 }

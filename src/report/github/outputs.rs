@@ -71,7 +71,7 @@ fn counted(digest: Option<&Digest>) -> Vec<(&'static str, String)> {
         ("busy", count(|summary| summary.busy)),
         (
             "next-due",
-            next_due.map_or_else(String::new, |(at, _)| at.to_string()),
+            next_due.map_or_else(String::new, |next| next.at.to_string()),
         ),
     ]
 }

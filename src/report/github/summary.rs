@@ -10,7 +10,7 @@ use crate::model::delivery::State;
 use crate::plan::outlook::Outlook;
 use crate::report::digest::{Digest, NextRun, Shown};
 use crate::report::human::{counts, number};
-use crate::report::notices::{clock_time, evidence_words, state_words};
+use crate::report::notices::{clock_time, due_words, evidence_words, state_words};
 
 /// A sentence or post that is longer is cut: the report has it whole.
 const TEXT_CHARS_MAX: usize = 2_000;
@@ -64,7 +64,7 @@ pub(super) fn summary(facts: &Facts<'_>, limit: usize) -> String {
     if let Some(digest) = facts.digest {
         page.put(&format!(
             "{}\n\n",
-            counts(digest.summary(), digest.out_of_scope)
+            counts(&digest.deliveries, digest.out_of_scope)
         ));
     }
     if let Some(waiting) = facts.waiting {
@@ -244,14 +244,15 @@ pub(super) fn waiting(digest: &Digest) -> String {
         "{} left for the next run",
         number(left.len(), "delivery is", "deliveries are")
     );
-    if let Some((at, what)) = &digest.next_due {
-        let next = left
+    if let Some(next) = &digest.next_due {
+        let first = left
             .iter()
-            .find(|delivery| delivery.id.to_string() == *what);
-        let reason = next.and_then(|delivery| delivery.reason.as_deref());
+            .find(|delivery| delivery.id.to_string() == next.what);
+        let reason = first.and_then(|delivery| delivery.reason.as_deref());
         text = format!(
-            "{text}: {what} is due at {}",
-            clock_time(*at, digest.timezone)
+            "{text}: {} is due {}",
+            next.what,
+            due_words(next, digest.timezone)
         );
         if let Some(reason) = reason.filter(|reason| !reason.starts_with("due ")) {
             text = format!("{text} ({reason})");
