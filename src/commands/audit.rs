@@ -81,6 +81,7 @@ fn by_ledger(view: &View) -> Audit {
         config: &view.world.config,
         items: &view.survey.items,
         header: snapshot.header.as_ref(),
+        baseline: Some(&snapshot.baseline),
         rows: snapshot
             .rows
             .iter()

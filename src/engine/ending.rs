@@ -98,6 +98,7 @@ impl Core {
                 config: &self.setup.config,
                 items: &survey.items,
                 header: snapshot.and_then(|snapshot| snapshot.header.as_ref()),
+                baseline: snapshot.map(|snapshot| &snapshot.baseline),
                 rows: self.outbox.rows(),
                 deliveries: &deliveries,
                 now,

@@ -35,6 +35,8 @@ pub struct Facts<'a> {
     pub items: &'a BTreeMap<ItemId, Item>,
     /// `ledger.json`.
     pub header: Option<&'a Header>,
+    /// `baseline.json`.
+    pub baseline: Option<&'a Baseline>,
     /// The rows.
     pub rows: BTreeMap<&'a DeliveryId, &'a Row>,
     /// Every delivery.
@@ -106,16 +108,23 @@ impl Facts<'_> {
             let decided_at = record.by.as_ref().map(|by| by.at);
             return decided_at.or(claimed_at).or(record.settled_at);
         }
+        let name = &delivery.id.channel;
+        let baselined = self.baseline.and_then(|baseline| baseline.get(name));
+        if baselined.is_some_and(|items| items.contains_key(&delivery.id.item)) {
+            // An old article that changed: its own date says nothing of when.
+            let claim = row?.publish()?.claim.as_ref()?;
+            return Some(claim.first_claimed_at);
+        }
         let published =
             item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);
         let channel = self
             .config
             .channels
             .iter()
-            .find(|channel| *channel.name() == delivery.id.channel)?;
+            .find(|channel| channel.name() == name)?;
         let delayed = published.map(|at| at.plus(channel.rules.delay));
         let planned = item.and_then(|item| item.settings.publish_at);
-        let known = self.header?.channels.get(channel.name())?.since?;
+        let known = self.header?.channels.get(name)?.since?;
         Some(known).max(delayed).max(planned)
     }
 
@@ -293,6 +302,7 @@ mod tests {
             config: &config,
             items: &BTreeMap::new(),
             header: None,
+            baseline: None,
             rows: ids.iter().zip(rows).collect(),
             deliveries: &[],
             now: Timestamp::EPOCH,

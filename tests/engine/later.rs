@@ -412,6 +412,36 @@ fn a_change_that_waits_makes_no_old_article_overdue() {
     );
 }
 
+#[test]
+fn an_old_article_that_is_news_to_a_search_engine_and_waits_is_not_overdue() {
+    let mut world = world(&[MASTODON], 1);
+    drop(world.run());
+    world.config = World::new(&super::site(&[MASTODON, SEARCH]), 0).config;
+    world.services.extend(super::world(&[SEARCH], 0).services);
+    drop(world.run());
+    world.now = world.now.plus(Duration::from_hours(24 * 30));
+    world.items[0].description = Some("Now with a description".to_owned());
+    world.limits.max_wait = Duration::ZERO;
+    let asked_to_wait = Fault::RateLimited(Duration::from_hours(26));
+    world.service("search").order(1, asked_to_wait);
+    for _run in 0..2 {
+        let ending = world.run();
+        assert_eq!(
+            (ending.exit.code(), ending.alarms.len()),
+            (6, 0),
+            "{ending:?}"
+        );
+    }
+    // A day later nothing has come of it.
+    world.now = world.now.plus(Duration::from_hours(25));
+    let ending = world.run();
+    assert_eq!(ending.exit.code(), 5);
+    assert_eq!(
+        ending.alarms,
+        ["a1 on search: due for 1d 01h and not proved"]
+    );
+}
+
 /// One address that the engine does not like must not keep the others from it.
 #[test]
 fn a_batch_that_is_refused_goes_once_more_one_by_one() {
