@@ -205,7 +205,7 @@ fn a_policy_is_refused_that_the_declaration_cannot_carry() {
     insta::assert_snapshot!([with("verified"), with("keyed"), with("at_least_once"), with("at_most_once")].join("\n"), @r#"
     sayonce.toml:6: `channels.own.policy` is `verified`, which this declaration can't carry: it has no `lookup`
       hint: this declaration carries `at_most_once`
-    sayonce.toml:6: `channels.own.policy` is `keyed`, which this declaration can't carry: it has no `request.key_header` with `key_lifetime = "permanent"`
+    sayonce.toml:6: `channels.own.policy` is `keyed`, which this declaration can't carry: nothing in `request` says `key_lifetime = "permanent"`
       hint: this declaration carries `at_most_once`
     sayonce.toml:6: `channels.own.policy` is `at_least_once`, which this declaration can't carry: nothing says `repeat_harmless = true`, and a post that is sent again stands there twice
       hint: this declaration carries `at_most_once`
@@ -220,6 +220,16 @@ fn a_policy_is_refused_that_the_declaration_cannot_carry() {
     );
     let ever = day.replace("24h", "permanent");
     assert_eq!(check(&ever), "ok ");
+    // An id that the client chooses is a key, wherever it stands; without one there is none.
+    let chosen = ever.replace("key_header = \"Idempotency-Key\"", "method = \"PUT\"");
+    assert_eq!(
+        check(&chosen.replace("own.example/", "own.example/posts/{{ key }}")),
+        "ok "
+    );
+    insta::assert_snapshot!(check(&chosen), @r#"
+    sayonce.toml:7: `channels.own.request.key_lifetime` is without a key
+      hint: name the header too, `key_header = "Idempotency-Key"`, or send `{{ key }}` where the service takes it
+    "#);
     assert_eq!(
         check(
             &day.replace("keyed", "at_least_once")

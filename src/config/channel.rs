@@ -232,7 +232,7 @@ fn refuse_policy(
             "a post that is sent again stands there twice"
         }
         Policy::Keyed if !traits.keyed && declared => {
-            "it has no `request.key_header` with `key_lifetime = \"permanent\"`"
+            "nothing in `request` says `key_lifetime = \"permanent\"`"
         }
         Policy::Keyed if !traits.keyed => "it takes no id that the client chooses for ever",
         Policy::Verified if !traits.verified && declared => "it has no `lookup`",

@@ -88,6 +88,15 @@ fn every_preset_is_rehearsed_without_a_secret() {
     }
 }
 
+fn check_keyed(channel: &str, fault: &str) {
+    let told = check(channel, &[&format!("1={fault}")]);
+    assert!(
+        told.starts_with("exit 0\narticle-1 own done response 2\n"),
+        "{told}"
+    );
+    assert!(told.ends_with(EXACTLY_ONCE), "{told}");
+}
+
 /// What can't be read and has no key is never sent twice: a person says what became of it.
 #[test]
 fn a_lost_answer_is_held_where_nothing_can_be_proved() {
@@ -109,12 +118,16 @@ fn a_key_that_lives_for_ever_makes_every_repeat_the_first() {
         "status=500-stored",
         "slow=30s",
     ] {
-        let told = check(CUSTOM, &[&format!("1={fault}")]);
-        assert!(
-            told.starts_with("exit 0\narticle-1 own done response 2\n"),
-            "{told}"
-        );
-        assert!(told.ends_with(EXACTLY_ONCE), "{told}");
+        check_keyed(CUSTOM, fault);
+    }
+    // The key as the id of what is made, in its address and in its body.
+    let chosen = "success = { status = [200, 201] }\nreceipt = { id = \"/id\" }\n\
+                  request = { key_lifetime = \"permanent\", ";
+    let in_address = "method = \"PUT\", url = \"https://own.example/posts/{{ key }}\", \
+                      json = { text = \"{{ text }}\" } }";
+    let in_body = "url = \"https://own.example/posts\", json = { id = \"{{ key }}\", text = \"{{ text }}\" } }";
+    for request in [in_address, in_body] {
+        check_keyed(&format!("{chosen}{request}"), "lost-answer");
     }
 }
 

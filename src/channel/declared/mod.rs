@@ -263,8 +263,9 @@ impl Channel for Declared {
             .filler
             .request(&self.declaration.request, &known, Some(claim), redirect);
         let mut headers = self.rehearsal_headers(claim);
-        if let Some(key) = &self.declaration.key {
-            headers.push((key.header.clone(), claim.key.as_str().to_owned()));
+        let key = self.declaration.key.as_ref();
+        if let Some(header) = key.and_then(|key| key.header.as_ref()) {
+            headers.push((header.clone(), claim.key.as_str().to_owned()));
         }
         let request = match made {
             Ok(made) => made.finish(&mut self.http, &headers, Some(fence)),

@@ -103,6 +103,13 @@ pub fn environment() -> Environment<'static> {
     environment
 }
 
+/// Whether a template shows the idempotency key. One that can't be read shows nothing.
+pub(super) fn names_key(source: &str) -> bool {
+    environment()
+        .template_from_str(source)
+        .is_ok_and(|parsed| parsed.undeclared_variables(false).contains("key"))
+}
+
 /// Checks one template.
 pub(super) fn check(source: &str, scope: Scope, defined: Defined<'_>) -> Result<(), Trouble> {
     let environment = environment();

@@ -49,8 +49,8 @@ pub struct Declaration {
     pub prepare: Option<PrepareForm>,
     /// What publishes.
     pub request: RequestForm,
-    /// The header that carries the idempotency key.
-    pub key: Option<KeyHeader>,
+    /// What the service does with the idempotency key.
+    pub key: Option<IdempotencyKey>,
     /// Which answers accept.
     pub success: Success,
     /// What an accepting answer carries.
@@ -159,11 +159,11 @@ pub enum BodyForm {
     Multipart(Vec<(String, String)>),
 }
 
-/// The header of an idempotency key.
+/// How a service knows a request again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyHeader {
-    /// Its name.
-    pub header: String,
+pub struct IdempotencyKey {
+    /// The header that carries the key; none: the request's own templates name it.
+    pub header: Option<String>,
     /// How long the service remembers a key; none: for ever.
     pub lifetime: Option<Duration>,
 }

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 use super::super::document::{Findings, Section, Wrong};
 use super::super::suggest::closest;
 use super::super::values::{duration, flag, number, text, variable, word};
-use super::check::{Defined, Scope};
+use super::check::{Defined, Scope, names_key};
 use super::later::{check_proof, read_one, read_operation};
 use super::layers::Layers;
 use super::lookup::read_lookup;
@@ -17,7 +17,7 @@ use super::prepare::read_prepare;
 use super::preset::{PRESETS, Preset};
 use super::request::{self, Forms};
 use super::{
-    AnswerRule, Count, Declaration, KeyHeader, Meaning, Receipt, Source, Success, WaitSource,
+    AnswerRule, Count, Declaration, IdempotencyKey, Meaning, Receipt, Source, Success, WaitSource,
 };
 use crate::model::channel::Policy;
 
@@ -222,7 +222,7 @@ fn value_text(value: &DeValue<'_>) -> Result<String, Wrong> {
 fn read_request(
     layers: &Layers<'_>,
     forms: &mut Forms<'_, '_>,
-) -> (Option<super::RequestForm>, Option<KeyHeader>) {
+) -> (Option<super::RequestForm>, Option<IdempotencyKey>) {
     let Some(section) = layers.section("request", forms.findings) else {
         layers.missing(
             "request",
@@ -252,17 +252,24 @@ fn read_request(
     }
     let header = section.read("key_header", forms.findings, header_name);
     let lifetime = section.read("key_lifetime", forms.findings, key_lifetime);
+    let shows_key = request
+        .as_ref()
+        .is_none_or(|form| form.templates().into_iter().any(names_key));
     let key = match (header, lifetime) {
-        (Some(header), lifetime) => Some(KeyHeader {
-            header: header.value,
+        (Some(header), lifetime) => Some(IdempotencyKey {
+            header: Some(header.value),
             // What a service does not promise for ever it may forget at any time.
             lifetime: lifetime.map_or(Some(Duration::ZERO), |given| given.value),
+        }),
+        (None, Some(lifetime)) if shows_key => Some(IdempotencyKey {
+            header: None,
+            lifetime: lifetime.value,
         }),
         (None, Some(lifetime)) => {
             forms.findings.problem(
                 lifetime.place,
                 format!("`{}` is without a key", section.path_of("key_lifetime")),
-                Some("name the header too: `key_header = \"Idempotency-Key\"`"),
+                Some("name the header too, `key_header = \"Idempotency-Key\"`, or send `{{ key }}` where the service takes it"),
             );
             None
         }

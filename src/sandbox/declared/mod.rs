@@ -129,11 +129,12 @@ impl Declared {
         let Some(sent) = Sent::read(request, &form.body) else {
             return self.refuse(Meaning::Refused, 400, None).into();
         };
-        let key = match &self.declaration.key {
-            Some(key) => request
-                .header(&key.header.to_ascii_lowercase())
+        let declared = self.declaration.key.as_ref();
+        let key = match declared.and_then(|key| key.header.as_ref()) {
+            Some(header) => request
+                .header(&header.to_ascii_lowercase())
                 .map(str::to_owned),
-            None => sent.key(),
+            None => sent.key(request),
         };
         let known = self
             .declaration

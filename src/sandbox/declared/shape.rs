@@ -91,13 +91,19 @@ impl Sent {
             .collect()
     }
 
-    /// Returns the idempotency key, where it is sent in the body.
-    pub(super) fn key(&self) -> Option<String> {
-        self.texts
-            .iter()
-            .find(|text| text.starts_with("so1-"))
-            .cloned()
+    /// Returns the idempotency key, where it is sent in the address or the body.
+    pub(super) fn key(&self, request: &Request) -> Option<String> {
+        let address = [request.path.as_str(), request.query.as_str()].into_iter();
+        address
+            .chain(self.texts.iter().map(String::as_str))
+            .find_map(key_in)
     }
+}
+
+fn key_in(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("so1-")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+    Some(format!("so1-{digits}"))
 }
 
 fn collect(value: &Value, texts: &mut Vec<String>) {
