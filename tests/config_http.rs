@@ -101,7 +101,7 @@ json = { text = "{{ txt }}", deep = [{ x = "{{ id }}" }], title = "{{ title", y 
     sayonce.toml:15: `channels.own.request.json.text` names `txt`, which is not there
       hint: did you mean `text`?
     sayonce.toml:15: `channels.own.request.json.deep[0].x` names `id`, which is not there
-      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
+      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, front_matter, key, now
     sayonce.toml:15: `channels.own.request.json.title` is no template: unexpected end of input, expected end of variable block
       hint: write it like `{{ text }}` or `{{ title | upper }}`
     sayonce.toml:15: `channels.own.request.json.y` is no template: filter nofilter is unknown
@@ -475,13 +475,13 @@ fn a_first_request_is_checked_like_the_other() {
     assert_eq!(check_prepare(whole), "ok ");
     insta::assert_snapshot!(check_prepare(""), @r#"
     sayonce.toml:9: `channels.own.request.form.id` names `prepared`, which is not there
-      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
+      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, front_matter, key, now
     "#);
     insta::assert_snapshot!(check_prepare("[channels.own.prepare]\nurl = \"https://own.example/{{ key }}\"\n[channels.own.prepare.ready]\nurl = \"https://own.example/{{ text }}\"\nstatus = 200\nfailed = { equals = 1 }\nevery = \"1s\""), @r#"
     sayonce.toml:10: `channels.own.prepare.status` is missing
       hint: write the statuses that accept, such as `status = [200, 201]`
     sayonce.toml:11: `channels.own.prepare.url` names `key`, which is not there
-      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, now
+      hint: the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, front_matter, now
     sayonce.toml:13: `channels.own.prepare.ready.url` names `text`, which is not there
       hint: the variables here are prepared, now
     sayonce.toml:15: `channels.own.prepare.ready.failed.equals` is without a place

@@ -37,6 +37,7 @@ fn item(title: &str) -> Item {
         source_file: None,
         out_of_scope: None,
         series: None,
+        front_matter: sayonce::model::item::FrontMatter::default(),
         settings: ItemSettings::default(),
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod advice;
 mod channel;
 mod document;
+pub mod fields;
 pub mod http;
 pub mod keys;
 mod ledger;

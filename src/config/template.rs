@@ -1,14 +1,17 @@
 //! The template language of `template` and of an item's own text: what it knows, and how it is checked at load.
 
+use std::sync::Arc;
+
 use minijinja::{AutoEscape, Environment, ErrorKind, Template, UndefinedBehavior, context};
 
+use super::fields::{self, FRONT_MATTER, front_matter};
 use super::suggest::closest;
 
 /// The text where the configuration has none.
 pub const DEFAULT_TEMPLATE: &str = "{{ title }}\n\n{{ url }}";
 
 /// What a template may name. Those that an article lacks are empty, so that `{% if description %}` works.
-pub const VARIABLES: [&str; 10] = [
+pub const VARIABLES: [&str; 11] = [
     "title",
     "url",
     "description",
@@ -19,6 +22,7 @@ pub const VARIABLES: [&str; 10] = [
     "date",
     "language",
     "id",
+    FRONT_MATTER,
 ];
 
 /// A template can't be used.
@@ -49,6 +53,8 @@ pub(crate) fn environment() -> Environment<'static> {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     // Posts are plain text: an escaped `&` would be shown as `&amp;`.
     environment.set_auto_escape_callback(|_name| AutoEscape::None);
+    environment.add_filter("default", fields::default);
+    environment.add_filter("d", fields::default);
     environment
 }
 
@@ -98,14 +104,15 @@ fn check_names(
 
 /// Filters, tests, and functions are looked up only when a template runs, so it is run with a full and an empty article.
 fn check_functions(template: &Template<'_, '_>) -> Result<(), TemplateError> {
+    let fields = front_matter(&Arc::default());
     let full = context! {
         title => "t", url => "u", description => "d", tags => ["a", "b"], hashtags => "#a #b", author => "n",
-        authors => ["n"], date => "2026-01-01", language => "en", id => "i",
+        authors => ["n"], date => "2026-01-01", language => "en", id => "i", front_matter => fields.clone(),
     };
     let empty: Vec<String> = Vec::new();
     let empty = context! {
         title => "", url => "u", description => "", tags => empty.clone(), hashtags => "", author => "",
-        authors => empty, date => "", language => "", id => "i",
+        authors => empty, date => "", language => "", id => "i", front_matter => fields,
     };
     for sample in [full, empty] {
         let Err(error) = template.render(sample) else {
@@ -161,7 +168,7 @@ mod tests {
         );
         assert_eq!(
             check_text("{{ title }}\n{% if description %}{{ sumary }}{% endif %}"),
-            "2|there is no variable `sumary`|the variables are title, url, description, tags, hashtags, author, authors, date, language, id"
+            "2|there is no variable `sumary`|the variables are title, url, description, tags, hashtags, author, authors, date, language, id, front_matter"
         );
         assert_eq!(
             check_text("{{ titel }}"),

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
 use url::Url;
 
 use super::ids::{ChannelName, Fingerprint, is_windows_device, sha256_hex, text_id};
@@ -13,6 +15,9 @@ text_id!(
     /// The canonical URL's path below the site's root, made safe for every file system.
     ItemId
 );
+
+/// The fields of an article's front matter.
+pub type FrontMatter = Arc<Map<String, Value>>;
 
 /// One article of the site.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +54,8 @@ pub struct Item {
     pub source_file: Option<String>,
     /// Why it is not in scope, if so: such items are listed, never delivered.
     pub out_of_scope: Option<OutOfScope>,
+    /// All fields of its front matter, as they stand there, for templates.
+    pub front_matter: FrontMatter,
     /// What the author set for this item.
     pub settings: ItemSettings,
 }

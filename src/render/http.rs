@@ -1,11 +1,14 @@
 //! Declared services: what of the article the declaration's request shows, and no more.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::fit::{Limit, fit};
 use super::template::{Draft, Text};
 use super::{RenderError, Wishes, first_image, language_of, length, notes_without};
 use crate::config::ChannelConfig;
+use crate::config::fields::FRONT_MATTER;
 use crate::config::http::{Count, Declaration};
 use crate::model::item::{Body, Item};
 use crate::model::media::Prepared;
@@ -80,6 +83,9 @@ pub(super) fn compose(
     if variables.contains("body") {
         fields.insert(BODY_FIELD.to_owned(), Value::from(body(item)?));
     }
+    if let Some(shown) = front_matter_shown(&variables, &item.front_matter) {
+        fields.insert(FRONT_MATTER.to_owned(), Value::Object(shown));
+    }
     // The row shows which address was announced, whatever the request shows.
     fields.insert("url".to_owned(), Value::from(item.canonical_url.as_str()));
     prepared.insert_made_into(&mut fields);
@@ -93,6 +99,24 @@ pub(super) fn compose(
         length,
         limit: declaration.limit.filter(|_| declaration.has_text()),
         notes,
+    })
+}
+
+/// Returns the fields of a front matter that the templates name: the row keeps no others.
+fn front_matter_shown(
+    variables: &BTreeSet<String>,
+    fields: &Map<String, Value>,
+) -> Option<Map<String, Value>> {
+    let paths = variables.iter().map(|name| name.split('.'));
+    let named: BTreeSet<Option<&str>> = paths
+        .filter_map(|mut path| (path.next() == Some(FRONT_MATTER)).then(|| path.next()))
+        .collect();
+    let is_named = |name: &str| named.contains(&None) || named.contains(&Some(name));
+    let shown = fields.iter().filter(|(name, _)| is_named(name));
+    (!named.is_empty()).then(|| {
+        shown
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     })
 }
 

@@ -5,6 +5,7 @@ use minijinja::{Environment, context};
 use super::RenderError;
 use super::fit::RenderedText;
 use super::scan::{contains_whole, is_word};
+use crate::config::fields::front_matter;
 use crate::config::template::{check, environment};
 use crate::model::item::Item;
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -106,6 +107,7 @@ impl Text {
             date => item.published.map(|date| date.to_chrono().format("%Y-%m-%d").to_string()).unwrap_or_default(),
             language => draft.language.as_deref().unwrap_or_default(),
             id => item.id.as_str(),
+            front_matter => front_matter(&item.front_matter),
         };
         let output = self
             .environment

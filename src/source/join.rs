@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::Url;
 
-use crate::model::item::{Body, Item, ItemId, ItemSettings, OutOfScope};
+use crate::model::item::{Body, FrontMatter, Item, ItemId, ItemSettings, OutOfScope};
 use crate::model::time::Timestamp;
 
 use super::dates::{self, DateField};
@@ -160,6 +160,7 @@ impl<'a> Facts<'a> {
             body: self.body(),
             source_file: self.file.map(|file| file.path.clone()),
             out_of_scope: self.out_of_scope(context, published),
+            front_matter: self.front_matter(),
             settings: self.settings(),
             canonical_url,
         })
@@ -254,6 +255,13 @@ impl<'a> Facts<'a> {
             .and_then(|listed| listed.body.clone())
             .or_else(|| self.parsed?.body.clone())
             .or_else(|| self.feed?.body.clone())
+    }
+
+    fn front_matter(&self) -> FrontMatter {
+        self.manifest
+            .and_then(|listed| listed.front_matter.clone())
+            .or_else(|| Some(self.parsed?.front_matter.clone()))
+            .unwrap_or_default()
     }
 
     fn aliases(&self, canonical_url: &str) -> Vec<String> {

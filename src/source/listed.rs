@@ -1,6 +1,6 @@
 //! What one source says about one article, before the sources are joined.
 
-use crate::model::item::Body;
+use crate::model::item::{Body, FrontMatter};
 use crate::model::time::Timestamp;
 
 use super::dates::DateField;
@@ -49,6 +49,8 @@ pub(super) struct Listed {
     pub(super) image: Option<String>,
     /// Text.
     pub(super) body: Option<Body>,
+    /// More fields, for templates.
+    pub(super) front_matter: Option<FrontMatter>,
     /// What the author set.
     pub(super) author_says: Option<AuthorSays>,
     /// Its page, where pages list.

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use chrono_tz::Tz;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
 use crate::model::ids::ChannelName;
@@ -25,7 +25,7 @@ use super::dates::DateField;
 use super::front_matter::{line_of, without_position};
 use super::listed::Listed;
 use super::settings;
-use super::text::collapse;
+use super::text::{collapse, showable_fields};
 
 /// What a manifest says.
 #[derive(Debug, Default)]
@@ -94,6 +94,7 @@ pub(super) fn read(
             language: wire.language,
             image: wire.image,
             body: wire.body_markdown.map(Body::Markdown),
+            front_matter: wire.front_matter.map(showable_fields),
             author_says,
             ..Listed::default()
         });
@@ -119,6 +120,7 @@ struct WireItem {
     language: Option<String>,
     image: Option<String>,
     body_markdown: Option<String>,
+    front_matter: Option<Map<String, Value>>,
     sayonce: Option<Value>,
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use crate::model::ids::ChannelName;
-use crate::model::item::Body;
+use crate::model::item::{Body, FrontMatter};
 use crate::model::time::Timestamp;
 
 use super::dates::{self, DateField};
@@ -17,7 +17,7 @@ use super::files::{self, FILES_MAX};
 use super::front_matter::{self, Document};
 use super::page::absolute;
 use super::settings::{self, AuthorSays};
-use super::text::collapse;
+use super::text::{collapse, showable_fields};
 use super::{Context, SourceError};
 
 /// No article is longer; a larger file is something else with the same extension.
@@ -62,6 +62,8 @@ pub(super) struct Parsed {
     /// `permalink` and its relatives, absolute.
     pub(super) permalink: Option<String>,
     pub(super) author_says: Option<AuthorSays>,
+    /// All fields.
+    pub(super) front_matter: FrontMatter,
     /// None where the file's text is not Markdown.
     pub(super) body: Option<Body>,
 }
@@ -284,6 +286,7 @@ fn read_parsed(
             .filter(|link| !link.contains(':') || link.contains("://"))
             .filter(|link| link.contains('/'))
             .and_then(|link| below_site(&link, &context.site.url)),
+        front_matter: showable_fields(fields.clone()),
         author_says: read_settings(context.known_channels, timezone, shown, document)?,
         body: (is_markdown && !body.trim().is_empty()).then(|| Body::Markdown(body.to_owned())),
     })

@@ -4,13 +4,17 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use lol_html::html_content::TextType;
 use lol_html::{
     AsciiCompatibleEncoding, HtmlRewriter, Settings, doc_text, element, end_tag, rewrite_str,
 };
 use quick_xml::escape::resolve_html5_entity;
+use serde_json::{Map, Value};
 use url::Url;
+
+use crate::model::item::FrontMatter;
 
 /// Turns every run of white space and control characters into one space, and takes away what surrounds the text.
 pub(super) fn collapse(text: &str) -> String {
@@ -26,6 +30,31 @@ pub(super) fn showable(text: String) -> String {
         collapse(&text)
     } else {
         text
+    }
+}
+
+/// Returns the fields of a front matter without what a terminal would obey; lines stay lines.
+pub(super) fn showable_fields(fields: Map<String, Value>) -> FrontMatter {
+    Arc::new(showable_map(fields))
+}
+
+fn showable_map(fields: Map<String, Value>) -> Map<String, Value> {
+    let fields = fields.into_iter();
+    fields
+        .map(|(name, value)| (name, showable_value(value)))
+        .collect()
+}
+
+fn showable_value(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(
+            text.chars()
+                .filter(|char| !char.is_control() || matches!(char, '\n' | '\t'))
+                .collect(),
+        ),
+        Value::Array(entries) => entries.into_iter().map(showable_value).collect(),
+        Value::Object(fields) => Value::Object(showable_map(fields)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
 

@@ -31,6 +31,83 @@ fn an_address_outside_the_directory_of_its_key_is_refused_before_the_claim() {
     }
 }
 
+#[test]
+fn a_template_shows_front_matter_and_nothing_where_there_is_none() {
+    let fields = serde_json::json!({
+        "subtitle": "{{ title }}", "weight": 3, "places": ["Rome", "Oslo"], "params": { "mood": "calm" }, "none": null,
+    });
+    let check = |template: &str| {
+        let mut item = item("Hello");
+        item.front_matter = std::sync::Arc::new(fields.as_object().unwrap().clone());
+        let channel = channel(
+            "mastodon",
+            &format!("template = '{template} {{{{ url }}}}'"),
+        );
+        let text = render(&item, &channel).unwrap().text;
+        text.replace(" https://blog.example/news/hello/", "")
+    };
+    for (template, text) in [
+        // What comes out is not read as a template again.
+        ("{{ front_matter.subtitle }}", "{{ title }}"),
+        (
+            "{{ front_matter.weight }}{{ front_matter.params.mood }}",
+            "3calm",
+        ),
+        ("{{ front_matter.places | join(\", \") }}", "Rome, Oslo"),
+        (
+            "{% for place in front_matter.places %}{{ place }}.{% endfor %}",
+            "Rome.Oslo.",
+        ),
+        ("{{ front_matter[\"weight\"] + 1 }}", "4"),
+        (
+            "-{{ front_matter.lacking }}{{ front_matter.lacking.deeper | upper }}{{ front_matter.none }}-",
+            "--",
+        ),
+        (
+            "-{% for x in front_matter.lacking %}{{ x }}{% endfor %}{{ front_matter.lacking | length }}-",
+            "-0-",
+        ),
+        (
+            "{% if front_matter.lacking or front_matter.params.no %}yes{% else %}no{% endif %}",
+            "no",
+        ),
+        ("{{ front_matter.lacking | default(title) }}", "Hello"),
+        ("{{ front_matter.lacking or title }}", "Hello"),
+        ("{{ front_matter.weight | default(title) }}", "3"),
+        (
+            "{{ description | replace(description, \"\") | d(\"none\") }}",
+            "none",
+        ),
+    ] {
+        assert_eq!(check(template), text, "{template}");
+    }
+}
+
+#[test]
+fn a_declared_request_keeps_of_the_front_matter_what_it_names() {
+    let mut item = item("Hello");
+    let fields = serde_json::json!({ "mood": "calm", "place": { "city": "Rome" }, "secret": "no" });
+    item.front_matter = std::sync::Arc::new(fields.as_object().unwrap().clone());
+    let check = |json: &str| {
+        let channel = channel(
+            "http",
+            &format!(
+                "request = {{ url = \"https://own.example/\", json = {json} }}\nsuccess = {{ status = 201 }}\nreceipt = \"none\""
+            ),
+        );
+        let rendered = render(&item, &channel).unwrap();
+        let shown = rendered.post.fields().get("front_matter");
+        shown.map_or_else(|| "none".to_owned(), ToString::to_string)
+    };
+    assert_eq!(check("{ title = \"{{ title }}\" }"), "none");
+    assert_eq!(
+        check(
+            "{ a = \"{{ front_matter.mood }}\", b = \"{{ front_matter.place.city }}\", c = \"{{ front_matter.lacking }}\" }"
+        ),
+        r#"{"mood":"calm","place":{"city":"Rome"}}"#
+    );
+}
+
 /// What was found of a picture and of the accounts that exist.
 fn prepared() -> Prepared {
     Prepared {

@@ -449,6 +449,7 @@ pub(crate) fn article(site: &Url, number: usize) -> Item {
         source_file: None,
         out_of_scope: None,
         series: None,
+        front_matter: sayonce::model::item::FrontMatter::default(),
         settings: ItemSettings::default(),
     }
 }

@@ -119,6 +119,26 @@ fn many_files_without_an_article_are_one_notice() {
 }
 
 #[test]
+fn every_field_is_kept_for_templates() {
+    let shown = |site: TestSite| serde_json::to_string(&*site.item().front_matter).unwrap();
+    let feed = entry("/hello/", "A", "2026-01-02");
+    let post = "---\ndate: 2026-01-02\nsubtitle: \"Line\\n\\e[31mtwo\"\nweight: 3\nratio: 1.5\nfeatured: true\nnothing:\n\
+                places: [Rome, Oslo]\nparams: { mood: calm }\n---\n";
+    let fields = r#"{"date":"2026-01-02","subtitle":"Line\n[31mtwo","weight":3,"ratio":1.5,"featured":true,"nothing":null,"places":["Rome","Oslo"],"params":{"mood":"calm"}}"#;
+    let site = || TestSite::new().feed(&feed).post("_posts/hello.md", post);
+    assert_eq!(shown(site()), fields);
+    assert_eq!(shown(TestSite::new().feed(&feed)), "{}");
+    // Hugo's and Zola's.
+    let toml = "+++\ndate = 2026-01-02\n[extra]\nmood = \"calm\"\n+++\n";
+    assert_eq!(
+        shown(TestSite::new().feed(&feed).post("_posts/hello.md", toml)),
+        r#"{"date":"2026-01-02","extra":{"mood":"calm"}}"#
+    );
+    let manifest = r#"{"items":[{"url":"https://blog.example/hello/","title":"A","date":"2026-01-02","front_matter":{"mood":"wild"}}]}"#;
+    assert_eq!(shown(site().manifest(manifest)), r#"{"mood":"wild"}"#);
+}
+
+#[test]
 fn authors_settings_are_read_from_front_matter_and_manifest() {
     let feed = entry("/hello/", "A", "2026-01-02");
     let post = "---\ndate: 2026-01-02\nsayonce: { publish_at: 2026-12-01T09:00, edition: 2, mastodon: { text: \"... {{ url }}\", content_warning: \"x\" }, bluesky: \"short text\", devto: false }\n---\n";

@@ -7,6 +7,7 @@ mod pages;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sayonce::config::Site;
@@ -194,6 +195,14 @@ fn a_jekyll_site_is_joined_from_feed_pages_and_posts() {
     );
     let item = catalog.items.remove(1);
     let body = "Publishing a patch release to restore existing behavior around defining front matter defaults\nwhere a scope with path containing glob patterns are lax in matching paths on disk.\n";
+    let front_matter = [
+        ("title", "Jekyll 4.4.1 Released"),
+        ("date", "2025-01-29 18:15:32 +0530"),
+        ("author", "ashmaroli"),
+        ("version", "4.4.1"),
+        ("category", "release"),
+    ];
+    let front_matter = front_matter.map(|(name, value)| (name.to_owned(), value.into()));
     assert_eq!(
         item,
         Item {
@@ -213,6 +222,7 @@ fn a_jekyll_site_is_joined_from_feed_pages_and_posts() {
             source_file: Some("_posts/2025-01-29-jekyll-4-4-1-released.markdown".to_owned()),
             out_of_scope: None,
             series: None,
+            front_matter: Arc::new(front_matter.into_iter().collect()),
             settings: sayonce::model::item::ItemSettings::default(),
         }
     );

@@ -13,6 +13,7 @@ use url::Url;
 use super::address;
 use crate::channel::http::{Fence, Http, Request};
 use crate::clock::Clock;
+use crate::config::fields::{FRONT_MATTER, front_matter};
 use crate::config::http::{
     ARTICLE_VARIABLES, BodyForm, Method, RequestForm, TOKEN_FILTER, environment, variables,
 };
@@ -366,9 +367,16 @@ pub(super) fn draft_variables(post: &Post) -> Vec<(&'static str, Known)> {
         };
         post.fields().get(field)
     };
+    let known = |name: &str| {
+        if name == FRONT_MATTER {
+            let fields = field(name).and_then(Value::as_object).cloned();
+            return Some(front_matter(&Arc::new(fields.unwrap_or_default())));
+        }
+        Some(Known::from(Serde(field(name)?.clone())))
+    };
     ARTICLE_VARIABLES
         .into_iter()
-        .filter_map(|name| Some((name, Known::from(Serde(field(name)?.clone())))))
+        .filter_map(|name| Some((name, known(name)?)))
         .collect()
 }
 

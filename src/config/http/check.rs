@@ -1,16 +1,18 @@
 //! The templates of a declaration: what they may name, and that they can be read.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use minijinja::{Environment, ErrorKind, Value, context};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::super::fields::{FRONT_MATTER, front_matter};
 use super::super::suggest::closest;
 use super::super::template;
 use super::jwt;
 
 /// What a request may show of an article.
-pub const ARTICLE_VARIABLES: [&str; 10] = [
+pub const ARTICLE_VARIABLES: [&str; 11] = [
     "text",
     "title",
     "url",
@@ -21,6 +23,7 @@ pub const ARTICLE_VARIABLES: [&str; 10] = [
     "date",
     "language",
     "slug",
+    FRONT_MATTER,
 ];
 
 /// What a template may name, beside `value.NAME`.
@@ -272,6 +275,7 @@ fn sample(defined: Defined<'_>) -> Value {
         text => "t", title => "t", url => "https://blog.example/a", description => "d", tags => ["a"],
         hashtags => "#a", body => "b", date => "2026-01-01", language => "en", slug => "a", key => "so1-0",
         id => "1", remote_url => "https://service.example/1", since => 0, now => 0, prepared => "1",
+        front_matter => front_matter(&Arc::default()),
         secret => named(defined.secrets), value => named(defined.values),
     }
 }
@@ -287,7 +291,7 @@ impl SampleSecret {
 }
 
 impl minijinja::value::Object for SampleSecret {
-    fn get_value(self: &std::sync::Arc<Self>, _key: &Value) -> Option<Value> {
+    fn get_value(self: &Arc<Self>, _key: &Value) -> Option<Value> {
         Some(Value::from("x"))
     }
 }
@@ -405,7 +409,7 @@ mod tests {
         names `secret.other`, and there is no `secrets.other`|name the environment variable: `secrets.other = "VARIABLE"`
         names `value.chat`, and there is no `values.chat`|write `values.chat = "…"`: the chat
         names `value.x`, and there is no `values.x`|write `values.x = "…"`
-        names `id`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
+        names `id`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, front_matter, key, now
         names `now`, which is for tokens only|write `{{ secret.NAME | jwt_hs256(now) }}`, or leave it out
         is no template: unknown keyword argument 'audiance'|write it like `{{ text }}` or `{{ title | upper }}`
         is no template: cannot convert string to i64|write it like `{{ text }}` or `{{ title | upper }}`

@@ -205,6 +205,7 @@ impl Scenario {
                 source_file: None,
                 out_of_scope: None,
                 series: None,
+                front_matter: crate::model::item::FrontMatter::default(),
                 settings: ItemSettings::default(),
             }
         };
