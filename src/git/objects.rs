@@ -3,6 +3,8 @@
 //! Commits are built on any base without an index or a work tree, so a dirty work tree never matters; refs move by
 //! compare-and-swap alone.
 
+mod beside;
+
 use std::io::Write as _;
 use std::path::Path;
 
@@ -330,62 +332,6 @@ impl Objects {
     /// Returns the id of a directory in a commit; none if it is not there.
     pub fn directory(&self, commit: Oid, directory: &str) -> Result<Option<Oid>, ObjectsError> {
         Ok(self.tree_at(commit, directory)?.map(|tree| tree.id()))
-    }
-
-    /// Whether two commits have the same files, those below `directory` aside.
-    pub fn is_same_beside(
-        &self,
-        one: Oid,
-        other: Oid,
-        directory: &str,
-    ) -> Result<bool, ObjectsError> {
-        let root = |commit: Oid| {
-            self.repository
-                .find_commit(commit)
-                .map(|commit| commit.tree_id())
-                .map_err(missing_or(commit, "reading a commit"))
-        };
-        let segments: Vec<_> = directory.split('/').collect();
-        self.is_same_tree(root(one)?, root(other)?, &segments)
-    }
-
-    /// Whether two trees differ at most below the path that `beside` names.
-    fn is_same_tree(&self, one: Oid, other: Oid, beside: &[&str]) -> Result<bool, ObjectsError> {
-        let Some((segment, rest)) = beside.split_first() else {
-            return Ok(true);
-        };
-        if one == other {
-            return Ok(true);
-        }
-        let (one, other) = (self.tree(one)?, self.tree(other)?);
-        let others = |tree: &Tree<'_>| -> Vec<(Vec<u8>, Oid, i32)> {
-            tree.iter()
-                .filter(|entry| entry.name_bytes() != segment.as_bytes())
-                .map(|entry| (entry.name_bytes().to_vec(), entry.id(), entry.filemode()))
-                .collect()
-        };
-        if others(&one) != others(&other) {
-            return Ok(false);
-        }
-        let inner = |tree: &Tree<'_>| tree.get_name(segment).map(|entry| entry.id());
-        match (inner(&one), inner(&other)) {
-            (Some(one), Some(other)) => self.is_same_tree(one, other, rest),
-            (None, None) => Ok(true),
-            // The directories that lead to the ledger are there with the first row, and hold nothing else then.
-            (Some(only), None) | (None, Some(only)) => self.leads_only_to(only, rest),
-        }
-    }
-
-    fn leads_only_to(&self, tree: Oid, path: &[&str]) -> Result<bool, ObjectsError> {
-        let Some((segment, rest)) = path.split_first() else {
-            return Ok(true);
-        };
-        let tree = self.tree(tree)?;
-        let inner = tree.get_name(segment).map(|entry| entry.id());
-        match inner {
-            Some(inner) if tree.len() == 1 => self.leads_only_to(inner, rest),
-            Some(_) | None => Ok(tree.is_empty()),
-        }
     }
 
     fn tree_at(&self, commit: Oid, directory: &str) -> Result<Option<Tree<'_>>, ObjectsError> {

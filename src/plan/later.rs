@@ -153,6 +153,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::ledger::fixture::{claimed, doubted, row, start};
+    use crate::model::delivery::{Event, next};
+    use crate::model::outcome::{Evidence, Remote};
 
     /// What becomes of an operation whose answer was lost, on a channel with these lines.
     fn after_doubt(lines: &str, operation: Operation) -> Step {
@@ -168,6 +170,36 @@ mod tests {
         };
         let now = start().plus(Duration::from_hours(5));
         step(&stand, None, None, &config.channels[0], now)
+    }
+
+    #[test]
+    fn what_a_change_moved_is_found_where_it_is_now() {
+        let proved_at = |url: &str, id: Option<&str>| Event::Proved {
+            remote: Remote {
+                id: id.map(str::to_owned),
+                url: Some(url.to_owned()),
+            },
+            evidence: Evidence::Response,
+            at: start(),
+        };
+        let mut row = row("news/a", "own", [claimed(1), proved_at("/old", Some("1"))]);
+        let target = |row: &Row| row.target().unwrap().url.clone().unwrap();
+        assert_eq!(target(&row), "/old");
+        let mut change = |number: u32, event: Event| {
+            let claimed = next(None, claimed(1)).unwrap();
+            let record = next(Some(&claimed), event).unwrap();
+            row.operations.insert(Operation::Update(number), record);
+            target(&row)
+        };
+        assert_eq!(change(1, proved_at("/new", Some("1"))), "/new");
+        assert_eq!(change(2, doubted()), "/new");
+        // What has no id may be a person's word, which names no other post.
+        assert_eq!(change(3, proved_at("/said", None)), "/new");
+        assert_eq!(change(4, proved_at("/newest", Some("1"))), "/newest");
+        // A later announcement is another post.
+        let publish = row.operations.get_mut(&Operation::Publish).unwrap();
+        publish.edition = 2;
+        assert_eq!(target(&row), "/old");
     }
 
     #[test]

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use sayonce::model::delivery::{Decision, Event, Operation, State, next};
 use sayonce::model::item::ItemChannelSettings;
+use sayonce::model::outcome::Evidence;
 use sayonce::plan::decide::{Step, decide};
 
 use super::{
     BLUESKY, HOUR, MASTODON, name, only_record, run_killed_at_write, told, warnings, world,
 };
-use crate::simulation::{Fault, World, article};
+use crate::simulation::{Fault, PushFault, World, article};
 
 #[test]
 fn an_article_that_was_taken_off_the_site_in_doubt_is_held_and_not_sent_again() {
@@ -150,6 +151,34 @@ fn what_a_person_released_waits_until_its_last_request_is_surely_over() {
         record = next(Some(&record), event).unwrap();
     }
     assert_eq!(record.not_before, Some(claim.quiet_until));
+}
+
+#[test]
+fn what_a_journal_tells_of_an_earlier_edition_is_no_answer_to_a_later_one() {
+    let mut world = world(&[MASTODON], 1);
+    world.remote.faults.insert(2, PushFault::Refused);
+    let mut first = world.start();
+    drop(world.finish(&mut first));
+    let journal = first.journal;
+    let told_before = journal[0].publish().unwrap().remote.clone().unwrap();
+    // Elsewhere a person finds the post, and then wants it announced once more.
+    world.now = world.now.plus(HOUR);
+    let proved = Event::Proved {
+        remote: told_before,
+        evidence: Evidence::Person,
+        at: world.now,
+    };
+    let again = Event::Again {
+        by: word(&world, "again"),
+    };
+    tell(&mut world, [proved, again]);
+    let mut next = world.start_with(journal);
+    assert_eq!(
+        told(&world.finish(&mut next)),
+        ["exit 0", "a1 on mastodon: done: response"]
+    );
+    assert_eq!(world.service("mastodon").writes(), 2);
+    assert_eq!(only_record(&world).edition, 2);
 }
 
 #[test]
