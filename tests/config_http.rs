@@ -134,6 +134,14 @@ wait = "30"
 [[channels.own.answer]]
 status = 500
 means = "refused"
+[[channels.own.answer]]
+pointer = "/error"
+contains = []
+means = "refused"
+[[channels.own.answer]]
+pointer = "/error"
+contains = ["gone", "", 3]
+means = "refused"
 "#), @r#"
     sayonce.toml:7: `channels.own.request.method` is `GET`, which is no known word
       hint: write one of POST, PUT, PATCH, DELETE
@@ -154,13 +162,17 @@ means = "refused"
     sayonce.toml:15: `channels.own.answer[1].status` is missing
       hint: say which answer this is about: a `status`, or a `pointer` and what it `equals`
     sayonce.toml:19: `channels.own.answer[2].pointer` says a place and not what must be there
-      hint: add `equals = …` (a list: any of them) or `contains = "…"`
+      hint: add `equals = …` or `contains = "…"` (a list: any of them)
     sayonce.toml:23: `channels.own.answer[3].contains` is without a place
       hint: add `pointer = "/…"`
     sayonce.toml:25: `channels.own.answer[3].wait` is `30`, no duration
       hint: write an integer with `ms`, `s`, `m`, `h` or `d` in quotes, such as `"75s"`
     sayonce.toml:26: `channels.own.answer[4].status` makes `refused` of a status that does not say whether anything was done
       hint: 408, 409 and every 5xx are in doubt; add a `pointer` to a code by which the service says that nothing was done
+    sayonce.toml:31: `channels.own.answer[5].contains` is an empty list, in which nothing can be found
+      hint: write a text, or a list of texts of which any will do
+    sayonce.toml:35: `channels.own.answer[6].contains` is empty
+      hint: give it a value or remove the key
     "#);
 }
 

@@ -557,3 +557,39 @@ fn each_preset_takes_down_what_it_made() {
     DELETE /rest/posts/urn%3Ali%3Ashare%3A7, GET /rest/posts/urn%3Ali%3Ashare%3A7
     "#);
 }
+
+/// What the services' own tables say of changes, beside what they say of posts.
+#[test]
+fn a_change_that_a_service_refuses_for_the_time_or_for_the_post_is_told_apart() {
+    let mut post = post();
+    post["description"] = Value::from("");
+    let check = |lines: &str, act: Act| sent(lines, change(OWN, &post, target()), [act]).0;
+    let slack = |error: &str| {
+        let body = json!({ "ok": false, "error": error });
+        check(SLACK, json_answer(200, &body.to_string()))
+    };
+    let edits = r#"{"message":"Maximum number of edits reached","code":30046}"#;
+    let told = [
+        check("preset = \"discord\"", json_answer(400, edits)),
+        slack("external_channel_migrating"),
+        slack("edit_window_closed"),
+        check(WORDPRESS, json_answer(200, r#"{"id":7,"status":"trash"}"#)),
+        check(
+            WORDPRESS,
+            json_answer(200, r#"{"id":7,"status":"publish"}"#),
+        ),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    refused for too many requests: HTTP 400: {"message":"Maximum number of edits reached","code":30046}
+    refused for now: HTTP 200: {"ok":false,"error":"external_channel_migrating"}
+    refused permanently: HTTP 200: {"ok":false,"error":"edit_window_closed"}
+    refused permanently: HTTP 200: {"id":7,"status":"trash"}
+    accepted by response: 7 https://own.example/7
+    "#);
+    let stays = json_answer(501, r#"{"code":"rest_trash_not_supported"}"#);
+    let shown = json_answer(200, r#"{"id":7,"status":"publish"}"#);
+    assert_eq!(
+        sent(WORDPRESS, removal(OWN, target()), [stays, shown]).0,
+        r#"refused permanently: HTTP 501: {"code":"rest_trash_not_supported"}"#
+    );
+}

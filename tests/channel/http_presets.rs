@@ -246,7 +246,7 @@ fn every_request_is_as_its_service_wants_it() {
     cache-control: no-cache
     content-type: application/x-www-form-urlencoded
 
-    hub.mode=publish&hub.url=https%3A%2F%2Fblog.example%2Ffeed.xml
+    hub.mode=publish&hub.url=https%3A%2F%2Fblog.example%2Ffeed.xml&hub.topic=https%3A%2F%2Fblog.example%2Ffeed.xml
     "#);
 }
 
@@ -289,6 +289,7 @@ fn discord() {
         answer(204, "", ""),
         answer(429, "Retry-After: 65\r\n", r#"{"message":"You are being rate limited.","retry_after":64.57,"global":false}"#),
         json(400, r#"{"message":"Cannot send an empty message","code":50006}"#),
+        json(400, r#"{"message":"Webhooks posted to forum channels must have a thread_name or thread_id","code":220001}"#),
         json(404, r#"{"message":"Unknown Webhook","code":10015}"#),
         answer(403, "", "error code: 1015"),
         json(502, "{}"),
@@ -297,6 +298,7 @@ fn discord() {
     in doubt: HTTP 204
     refused for too many requests (wait 64570 ms): HTTP 429: {"message":"You are being rate limited.","retry_after":64.57,"global":false}
     refused permanently: HTTP 400: {"message":"Cannot send an empty message","code":50006}
+    refused for our credentials: HTTP 400: {"message":"Webhooks posted to forum channels must have a thread_name or thread_id","code":220001}
     refused for our credentials: HTTP 404: {"message":"Unknown Webhook","code":10015}
     refused for our credentials: HTTP 403: error code: 1015
     in doubt: HTTP 502: {}
@@ -332,7 +334,10 @@ fn slack() {
         json(200, r#"{"ok":true,"channel":"C1","ts":"1795953600.000100"}"#),
         json(200, r#"{"ok":true}"#),
         json(200, r#"{"ok":false,"error":"not_in_channel"}"#),
+        json(200, r#"{"ok":false,"error":"restricted_action_read_only_channel"}"#),
         json(200, r#"{"ok":false,"error":"msg_too_long"}"#),
+        json(200, r#"{"ok":false,"error":"request_timeout"}"#),
+        json(200, r#"{"ok":false,"error":"message_limit_exceeded"}"#),
         json(200, r#"{"ok":false,"error":"ratelimited"}"#),
         answer(429, "Retry-After: 30\r\n", ""),
         json(200, r#"{"ok":false,"error":"fatal_error"}"#),
@@ -341,7 +346,10 @@ fn slack() {
     accepted by response: 1795953600.000100 none
     in doubt: HTTP 200: {"ok":true}
     refused for our credentials: HTTP 200: {"ok":false,"error":"not_in_channel"}
+    refused for our credentials: HTTP 200: {"ok":false,"error":"restricted_action_read_only_channel"}
     refused permanently: HTTP 200: {"ok":false,"error":"msg_too_long"}
+    refused for now: HTTP 200: {"ok":false,"error":"request_timeout"}
+    refused for too many requests: HTTP 200: {"ok":false,"error":"message_limit_exceeded"}
     refused for too many requests: HTTP 200: {"ok":false,"error":"ratelimited"}
     refused for too many requests (wait 30000 ms): HTTP 429
     in doubt: HTTP 200: {"ok":false,"error":"fatal_error"}
@@ -355,6 +363,9 @@ fn telegram() {
         json(200, r#"{"ok":true,"result":{"message_id":42,"date":1795953600,"text":"x"}}"#),
         json(429, r#"{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 34","parameters":{"retry_after":34}}"#),
         json(400, r#"{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}"#),
+        json(400, r#"{"ok":false,"error_code":400,"description":"Bad Request: need administrator rights in the channel chat"}"#),
+        json(400, r#"{"ok":false,"error_code":400,"description":"Bad Request: group chat was upgraded to a supergroup chat","parameters":{"migrate_to_chat_id":-100}}"#),
+        json(400, r#"{"ok":false,"error_code":400,"description":"Bad Request: CHAT_WRITE_FORBIDDEN"}"#),
         json(400, r#"{"ok":false,"error_code":400,"description":"Bad Request: message is too long"}"#),
         json(401, r#"{"ok":false,"error_code":401,"description":"Unauthorized"}"#),
         json(403, r#"{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked from the channel chat"}"#),
@@ -365,6 +376,9 @@ fn telegram() {
     accepted by response: 42 https://t.me/blog/42
     refused for too many requests (wait 34000 ms): HTTP 429: {"ok":false,"error_code":429,"description":"Too Many Requests: retry after 34","parameters":{"retry_after":34}}
     refused for our credentials: HTTP 400: {"ok":false,"error_code":400,"description":"Bad Request: chat not found"}
+    refused for our credentials: HTTP 400: {"ok":false,"error_code":400,"description":"Bad Request: need administrator rights in the channel chat"}
+    refused for our credentials: HTTP 400: {"ok":false,"error_code":400,"description":"Bad Request: group chat was upgraded to a supergroup chat","parameters":{"migrate_to_chat_id":-100}}
+    refused for our credentials: HTTP 400: {"ok":false,"error_code":400,"description":"Bad Request: CHAT_WRITE_FORBIDDEN"}
     refused permanently: HTTP 400: {"ok":false,"error_code":400,"description":"Bad Request: message is too long"}
     refused for our credentials: HTTP 401: {"ok":false,"error_code":401,"description":"Unauthorized"}
     refused for our credentials: HTTP 403: {"ok":false,"error_code":403,"description":"Forbidden: bot was kicked from the channel chat"}
@@ -481,6 +495,7 @@ fn ghost() {
         json(401, &error("UnauthorizedError")),
         json(403, &error("NoPermissionError")),
         json(429, &error("TooManyRequestsError")),
+        json(406, &error("RequestNotAcceptableError")),
         json(409, &error("UpdateCollisionError")),
         json(500, &error("InternalServerError")),
     ]), @r#"
@@ -490,6 +505,7 @@ fn ghost() {
     refused for our credentials: HTTP 401: {"errors":[{"type":"UnauthorizedError"}]}
     refused for our credentials: HTTP 403: {"errors":[{"type":"NoPermissionError"}]}
     refused for too many requests: HTTP 429: {"errors":[{"type":"TooManyRequestsError"}]}
+    refused for our credentials: HTTP 406: {"errors":[{"type":"RequestNotAcceptableError"}]}
     in doubt: HTTP 409: {"errors":[{"type":"UpdateCollisionError"}]}
     in doubt: HTTP 500: {"errors":[{"type":"InternalServerError"}]}
     "#);

@@ -341,7 +341,7 @@ fn what_the_presets_made_is_changed_and_taken_down() {
     accepted by response, found; <p>New</p> <p><a href="https://blog.example/a">https://blog.example/a</a></p> x1
     accepted by read_back, found; nothing stands
     accepted by read_back, found; nothing stands
-    Refused { refusal: Permanent, reason: "HTTP 404: {\"error\":\"404\",\"code\":\"rest_post_invalid_id\"}" }, absent; nothing stands
+    Refused { refusal: Permanent, reason: "HTTP 200: {\"error\":\"200\",\"status\":\"trash\"}" }, absent; nothing stands
 
     preset = "webmention"
     https://blog.example/a x1

@@ -58,8 +58,8 @@ pub struct Condition {
 pub enum Test {
     /// One of these values.
     OneOf(Vec<Value>),
-    /// A text with this in it, whatever the case of its letters.
-    Contains(String),
+    /// A text with one of these in it, whatever the case of its letters.
+    Contains(Vec<String>),
 }
 
 impl Condition {
@@ -70,9 +70,10 @@ impl Condition {
         };
         match &self.test {
             Test::OneOf(values) => values.iter().any(|value| is_same(value, found)),
-            Test::Contains(part) => found
-                .as_str()
-                .is_some_and(|text| text.to_lowercase().contains(&part.to_lowercase())),
+            Test::Contains(parts) => found.as_str().is_some_and(|text| {
+                let text = text.to_lowercase();
+                parts.iter().any(|part| text.contains(&part.to_lowercase()))
+            }),
         }
     }
 }
@@ -120,7 +121,11 @@ mod tests {
         assert!(check("/code", Test::OneOf(vec![json!(1), json!(20017)])));
         assert!(!check("/absent", one(json!(null))));
         assert!(check("/none", one(json!(null))));
-        assert!(check("/text", Test::Contains("chat not found".to_owned())));
-        assert!(!check("/code", Test::Contains("2".to_owned())));
+        let parts =
+            |parts: &[&str]| Test::Contains(parts.iter().map(|part| (*part).to_owned()).collect());
+        assert!(check("/text", parts(&["chat not found"])));
+        assert!(check("/text", parts(&["no such", "NOT FOUND"])));
+        assert!(!check("/text", parts(&["no such", "not there"])));
+        assert!(!check("/code", parts(&["2"])));
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn condition(section: &Layers<'_>, findings: &mut Findings<'_>) -> Op
         (Some(pointer), Some(entry)) => {
             let test = if entry.key == "contains" {
                 section
-                    .take(entry, findings, text)
+                    .take(entry, findings, texts)
                     .map(|given| Test::Contains(given.value))?
             } else {
                 Test::OneOf(match request::json(entry.value) {
@@ -77,7 +77,7 @@ pub(super) fn condition(section: &Layers<'_>, findings: &mut Findings<'_>) -> Op
                     "`{}` says a place and not what must be there",
                     section.path_of("pointer")
                 ),
-                Some("add `equals = …` (a list: any of them) or `contains = \"…\"`"),
+                Some("add `equals = …` or `contains = \"…\"` (a list: any of them)"),
             );
             None
         }
@@ -90,6 +90,18 @@ pub(super) fn condition(section: &Layers<'_>, findings: &mut Findings<'_>) -> Op
             None
         }
         (None, None) => None,
+    }
+}
+
+/// Reads a text, or a list of them with something in it.
+fn texts(value: &DeValue<'_>) -> Result<Vec<String>, Wrong> {
+    match value.as_array() {
+        Some(list) if list.is_empty() => Err(Wrong::new(
+            "is an empty list, in which nothing can be found",
+            "write a text, or a list of texts of which any will do",
+        )),
+        Some(list) => list.iter().map(|entry| text(entry.get_ref())).collect(),
+        None => text(value).map(|one| vec![one]),
     }
 }
 

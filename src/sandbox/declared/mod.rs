@@ -533,7 +533,7 @@ fn hold(body: &mut Value, condition: Option<&Condition>) {
     };
     let value = match &condition.test {
         Test::OneOf(values) => values.first().cloned().unwrap_or(Value::Null),
-        Test::Contains(part) => Value::String(part.clone()),
+        Test::Contains(parts) => parts.first().cloned().map_or(Value::Null, Value::String),
     };
     set_at(body, condition.pointer.as_str(), value);
 }
