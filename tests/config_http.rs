@@ -418,7 +418,7 @@ fn the_pages_examples_load() {
         .skip(1)
         .filter_map(|rest| rest.split("```").next())
         .collect();
-    assert_eq!(examples.len(), 4 + PRESETS.len());
+    assert_eq!(examples.len(), 5 + PRESETS.len());
     for example in examples {
         let text =
             format!("[site]\nurl = \"https://blog.example\"\nfeed = \"feed.xml\"\n{example}");
@@ -500,5 +500,68 @@ fn a_first_request_is_checked_like_the_other() {
       hint: add `pointer = "/…"`
     sayonce.toml:16: `channels.own.prepare.ready.every` is not a known key
       hint: the keys here are url, query, headers, status, body, pointer, equals, contains, failed, published
+    "#);
+}
+
+/// What an update reads of the post before it changes it.
+#[test]
+fn what_is_read_before_a_change_is_checked_where_it_stands() {
+    let own = |update: &str| {
+        check(&format!(
+            "request = {{ url = \"https://own.example/posts\" }}\nsuccess = {{ status = 201 }}\nreceipt = {{ id = \"/id\" }}\n{update}"
+        ))
+    };
+    let update = "[channels.own.update]\nurl = \"https://own.example/{{ id }}\"\nstatus = 200\n";
+    let current =
+        "[channels.own.update.current]\nurl = \"https://own.example/{{ id }}\"\nstatus = 200\n";
+    let names = "headers = { If-Match = \"{{ current.etag }}\" }\n";
+    let told = [
+        own(&format!("{update}{names}")),
+        own(&format!(
+            "{update}{current}values_header = {{ etag = \"ETag\" }}"
+        )),
+        own(&format!("{update}{names}{current}")),
+        own(&format!(
+            "{update}headers = {{ If-Match = \"{{{{ current.etagg }}}}\" }}\n{current}values = {{ etag = \"etag\", \"a-b\" = \"/a\" }}\nvalues_header = {{ etag = \"E Tag\" }}\ngone = {{ status = 403 }}\nshows = {{}}"
+        )),
+        own(&format!(
+            "{update}{names}[channels.own.update.current]\nurl = \"https://own.example/{{{{ text }}}}\"\nvalues_header = {{ etag = \"ETag\" }}"
+        )),
+        own(
+            "[channels.own.retract]\nurl = \"https://own.example/{{ id }}\"\nstatus = 204\ncurrent = { url = \"x\" }\nanswer = [{ pointer = \"/e\", equals = \"none\", means = \"already\" }]",
+        ),
+    ];
+    insta::assert_snapshot!(told.join("\n\n"), @r#"
+    sayonce.toml:12: `channels.own.update.headers.If-Match` names `current.etag`, and there is no `update.current.values.etag`
+      hint: say what is read of the post before: `update.current` with `url`, `status`, and `values.etag = "/…"` or `values_header.etag = "…"`
+
+    sayonce.toml:9: `channels.own.update.current` is read, and nothing of it is sent
+      hint: name what the service compares in the request of the update, such as `headers = { If-Match = "{{ current.etag }}" }`, or leave `current` out
+
+    sayonce.toml:12: `channels.own.update.headers.If-Match` names `current.etag`, and there is no `update.current.values.etag`
+      hint: say what is read of the post before: `update.current` with `url`, `status`, and `values.etag = "/…"` or `values_header.etag = "…"`
+    sayonce.toml:13: `channels.own.update.current.values` is missing
+      hint: say what an update must name of the post as it stands, and where the answer has it: `values = { version = "/version" }`, or `values_header = { etag = "ETag" }`
+
+    sayonce.toml:12: `channels.own.update.headers.If-Match` names `current.etagg`, and there is no `update.current.values.etagg`
+      hint: did you mean `current.etag`?
+    sayonce.toml:16: `channels.own.update.current.values.etag` is `etag`, no JSON pointer
+      hint: write a JSON pointer: `/` before each name, such as `"/result/message_id"`, or `""` for the whole
+    sayonce.toml:16: `channels.own.update.current.values.a-b` can't be named in a template
+      hint: use a-z, A-Z, 0-9, and `_`, and begin with a letter
+    sayonce.toml:17: `channels.own.update.current.values_header.etag` is `E Tag`, no name of a header
+      hint: write it without colon and spaces, such as `"Idempotency-Key"`
+    sayonce.toml:18: `channels.own.update.current.gone.status` has 403, which does not say that a post is gone
+      hint: 404 and 410 say it by themselves; beside any other, add a `pointer` to the code by which the service says so
+    sayonce.toml:19: `channels.own.update.current.shows` is not a known key
+      hint: the keys here are url, query, headers, status, body, pointer, equals, contains, gone, values, values_header
+
+    sayonce.toml:13: `channels.own.update.current.status` is missing
+      hint: write the statuses that accept, such as `status = [200, 201]`
+    sayonce.toml:14: `channels.own.update.current.url` names `text`, which is not there
+      hint: the variables here are id, remote_url, url, key, now
+
+    sayonce.toml:12: `channels.own.retract.current` is not a known key
+      hint: the keys here are method, url, query, headers, json, form, multipart, status, body, pointer, equals, contains, answer
     "#);
 }

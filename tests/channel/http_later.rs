@@ -54,7 +54,7 @@ status = 429
 means = "rate_limited"
 "#;
 
-const ACCOUNT: &str = "http:own";
+pub(super) const ACCOUNT: &str = "http:own";
 const POSTED: &str = "7 https://own.example/7";
 
 fn target() -> Remote {
@@ -82,21 +82,34 @@ fn open_channel(lines: &str, server: &Server) -> Box<dyn Channel> {
 }
 
 /// Stands for whoever the channel says that it is.
-const OWN: &str = "own";
+pub(super) const OWN: &str = "own";
 
-fn sent(lines: &str, mut claim: Claim, acts: impl IntoIterator<Item = Act>) -> (String, String) {
+pub(super) fn sent(
+    lines: &str,
+    claim: Claim,
+    acts: impl IntoIterator<Item = Act>,
+) -> (String, String) {
+    let (told, requests) = sent_whole(lines, claim, acts);
+    let lines: Vec<&str> = requests
+        .iter()
+        .map(|request| request.split(" HTTP").next().unwrap())
+        .collect();
+    (told, lines.join(", "))
+}
+
+/// Sends a claim; tells what came of it, and the requests.
+pub(super) fn sent_whole(
+    lines: &str,
+    mut claim: Claim,
+    acts: impl IntoIterator<Item = Act>,
+) -> (String, Vec<String>) {
     let server = Server::start(acts);
     let mut channel = open_channel(lines, &server);
     if claim.account.as_str() == OWN {
         claim.account = Account::new(account_of(&mut *channel));
     }
     let told = send(&mut *channel, claim);
-    let requests = server.requests();
-    let lines: Vec<&str> = requests
-        .iter()
-        .map(|request| request.split(" HTTP").next().unwrap())
-        .collect();
-    (told, lines.join(", "))
+    (told, server.requests())
 }
 
 fn gone() -> Act {

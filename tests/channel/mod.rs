@@ -7,6 +7,7 @@ mod devto;
 mod devto_later;
 mod fetch;
 mod http;
+mod http_current;
 mod http_later;
 mod http_prepare;
 mod http_presets;

@@ -1,8 +1,10 @@
 //! Declared channels through the whole program: rehearsals with presets, every policy under faults, and no secret
 //! anywhere.
 
+use serde_json::Value;
+
 use super::program::Ran;
-use super::site::{Plan, Site};
+use super::site::{Plan, Site, feed};
 
 /// Own times, so that a busy machine does not time out: 1 s for an answer.
 const TIMES: &str = "interval = \"1s\"\ntimeout = \"20s\"\nsend_window = \"10s\"\nquarantine = \"0s\"\nsettle = \"0s\"\n";
@@ -198,6 +200,43 @@ fn no_secret_stands_in_rows_commits_or_output() {
         }
         assert!(log.contains("article-1"), "{log}");
     }
+}
+
+/// An edited article changes its post, also where the post has to be read before.
+#[test]
+fn an_edit_is_rehearsed_with_what_stands() {
+    let site = site(
+        "follow_edits = true\npreset = \"ghost\"\nvalues = { server = \"https://ghost.example\" }",
+    );
+    let kept = site.path("kept");
+    let directory = kept.to_str().unwrap();
+    rehearse(&site, &["--keep", directory]).assert_code(0);
+    let edited = feed(&[1, 2, 3]).replace("Article 1", "Article one");
+    site.write("_site/feed.xml", &edited);
+    let ran = rehearse(
+        &site,
+        &["--keep", directory, "--fault", "own:4=lost-answer"],
+    );
+    ran.assert_code(0);
+    assert_eq!(
+        ran.deliveries(),
+        "article-1 own done response 2\narticle-2 own done response 1\narticle-3 own done response 1\n"
+    );
+    let log = std::fs::read_to_string(kept.join("services").join("own.jsonl")).unwrap();
+    let requests: Vec<String> = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|line| line["method"].is_string() && line["path"] != "/ghost/api/admin/posts/")
+        .map(|line| format!("{} {} {}", line["method"], line["path"], line["status"]))
+        .collect();
+    // The second look is whether the change was made, which Ghost's text can't tell: then it is made again.
+    insta::assert_snapshot!(requests.join("\n"), @r#"
+    "GET" "/ghost/api/admin/posts/1/" 200
+    "PUT" "/ghost/api/admin/posts/1/" "cut"
+    "GET" "/ghost/api/admin/posts/1/" 200
+    "GET" "/ghost/api/admin/posts/1/" 200
+    "PUT" "/ghost/api/admin/posts/1/" 200
+    "#);
 }
 
 /// `plan` shows the exact text, its length as the service counts, and needs no secret.

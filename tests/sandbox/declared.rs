@@ -190,3 +190,78 @@ fn an_undeclared_service_has_no_stand_in() {
     let error = Sandbox::start(options(Kind::Http, &[], None, clock)).unwrap_err();
     assert_eq!(error.to_string(), "nothing declares the service of `http`");
 }
+
+/// Two who read the same state can't both change it.
+#[test]
+fn a_change_must_name_the_post_as_it_stands() {
+    let server = start(
+        r#"
+secrets = { token = "TOKEN" }
+request = { url = "https://own.example/posts", json = { text = "{{ text }}" }, headers = { X-Token = "{{ secret.token }}" } }
+success = { status = 201 }
+receipt = { id = "/id" }
+[channels.http.update]
+method = "PATCH"
+url = "https://own.example/posts/{{ id }}"
+headers = { If-Match = "{{ current.etag }}", X-Token = "{{ secret.token }}" }
+json = { text = "{{ text }}", version = "v{{ current.version }}" }
+status = 200
+[[channels.http.update.answer]]
+status = 409
+pointer = "/code"
+equals = "collision"
+means = "retry"
+[channels.http.update.current]
+url = "https://own.example/posts/{{ id }}"
+headers = { X-Token = "{{ secret.token }}" }
+status = 200
+gone = { status = 404 }
+values = { version = "/meta/version" }
+values_header = { etag = "ETag" }
+"#,
+    );
+    let call = |method: &'static str, target: &str| {
+        Call::new(method, target).header("X-Token", "rehearsal-secret-http-token")
+    };
+    let change = |text: &str, etag: &str, version: &str| {
+        let body = json!({ "text": format!("{text} https://blog.example/a"), "version": format!("v{version}") });
+        call("PATCH", "/posts/1")
+            .header("If-Match", etag)
+            .json(&body)
+    };
+    let read = || server.get_answer(&call("GET", "/posts/1"));
+    let posted = call("POST", "/posts").json(&json!({ "text": "Old https://blog.example/a" }));
+    let mut told = vec![server.get_answer(&posted).line(), read().line()];
+    let etag = || read().header("etag").unwrap().to_owned();
+    let first = etag();
+    for call in [
+        change("New", &first, "older"),
+        // The third write is ordered to be refused.
+        change("New", &first, &first),
+        change("New", "older", &first),
+        change("New", &first, &first),
+        change("Newer", &first, &first),
+    ] {
+        told.push(server.get_answer(&call).line());
+    }
+    let second = etag();
+    assert_ne!(first, second);
+    told.push(
+        server
+            .get_answer(&change("Newest", &second, &second))
+            .line(),
+    );
+    let bare = Call::new("GET", "/posts/1");
+    told.push(server.get_answer(&bare).line());
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    201 {"id":"1"}
+    200 {"meta":{"version":"2026-11-29T10:00:00.123Z"}}
+    409 {"error":"409","code":"collision"}
+    429 {"error":"429"}
+    409 {"error":"409","code":"collision"}
+    200 {"id":"1"}
+    409 {"error":"409","code":"collision"}
+    200 {"id":"1"}
+    401 {"error":"401"}
+    "#);
+}

@@ -298,6 +298,7 @@ fn what_the_presets_made_is_changed_and_taken_down() {
         check(
             "preset = \"wordpress\"\nvalues = { server = \"https://wordpress.example\", author = 7 }",
         ),
+        check("preset = \"ghost\"\nvalues = { server = \"https://ghost.example\" }"),
         check(
             "preset = \"webmention\"\nvalues = { endpoint = \"https://bridge.example/webmention\", target = \"https://bridge.example/\" }",
         ),
@@ -342,6 +343,14 @@ fn what_the_presets_made_is_changed_and_taken_down() {
     accepted by read_back, found; nothing stands
     accepted by read_back, found; nothing stands
     Refused { refusal: Permanent, reason: "HTTP 200: {\"error\":\"200\",\"status\":\"trash\"}" }, absent; nothing stands
+
+    preset = "ghost"
+    <p>Old</p> <p><a href="https://blog.example/a">https://blog.example/a</a></p> x1
+    accepted by response, cannot tell; <p>New</p> <p><a href="https://blog.example/a">https://blog.example/a</a></p> x1
+    accepted by response, cannot tell; <p>New</p> <p><a href="https://blog.example/a">https://blog.example/a</a></p> x1
+    accepted by read_back, found; nothing stands
+    accepted by read_back, found; nothing stands
+    Refused { refusal: Permanent, reason: "the post is not there any more, so it can't be changed: HTTP 404: {\"errors\":[{\"message\":\"Request not understood error.\",\"type\":\"NotFoundError\"}]}" }, absent; nothing stands
 
     preset = "webmention"
     https://blog.example/a x1

@@ -21,7 +21,7 @@ use crate::model::claim::{Claim, PushedClaim};
 use crate::model::delivery::Operation;
 use crate::model::outcome::{Evidence, Lookup, Outcome, Refusal, Remote};
 
-type Variables = Vec<(&'static str, Known)>;
+pub(super) type Variables = Vec<(&'static str, Known)>;
 
 /// What an answer to a later write comes to.
 enum Verdict {
@@ -57,6 +57,10 @@ impl Declared {
         let target = self.own_target(claim)?;
         let mut known = request::target_variables(claim, &self.named(&target));
         known.extend(request::publish_variables(claim));
+        if let Some(current) = &form.current {
+            let read = self.current(current, &known)?;
+            known.push(("current", read));
+        }
         let reply = self.write(&form.request, &known, claim, fence)?;
         let answer = reply.of_write()?;
         match self.verdict(&form, &answer) {
@@ -298,7 +302,7 @@ impl Declared {
 }
 
 /// Says what a request needs of a post that the row does not have.
-fn lacks(form: &RequestForm, known: &Variables) -> Option<String> {
+pub(super) fn lacks(form: &RequestForm, known: &Variables) -> Option<String> {
     let names = form.variables();
     let is_known = |name: &str| known.iter().any(|(known, _)| *known == name);
     let missing = ["id", "remote_url"]

@@ -5,6 +5,7 @@
 //! kept, also not where the service itself gives it back.
 
 mod address;
+mod current;
 mod judge;
 mod later;
 mod lookup;

@@ -260,7 +260,7 @@ impl Filler {
     }
 
     /// Fills every string of a JSON body. A string that is one variable alone keeps the variable's type, so that tags
-    /// are a list.
+    /// are a list, and a version that was read as a number is one.
     fn json(
         &self,
         value: &Value,
@@ -268,8 +268,8 @@ impl Filler {
         fill: &mut impl FnMut(&str) -> Result<String, Unfit>,
     ) -> Result<Value, Unfit> {
         Ok(match value {
-            Value::String(template) => match self.list(template, known) {
-                Some(list) => list,
+            Value::String(template) => match self.typed(template, known) {
+                Some(typed) => typed,
                 None => Value::String(fill(template)?),
             },
             Value::Array(entries) => Value::Array(
@@ -288,7 +288,7 @@ impl Filler {
         })
     }
 
-    fn list(&self, template: &str, known: &[(&'static str, Known)]) -> Option<Value> {
+    fn typed(&self, template: &str, known: &[(&'static str, Known)]) -> Option<Value> {
         let inner = template.trim().strip_prefix("{{")?.strip_suffix("}}")?;
         if inner.contains("}}") {
             return None;
@@ -298,8 +298,13 @@ impl Filler {
             .compile_expression(inner)
             .and_then(|expression| expression.eval(self.context(known)))
             .ok()?;
-        let is_list = matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable);
-        is_list.then(|| serde_json::to_value(&value).ok()).flatten()
+        let is_typed = matches!(
+            value.kind(),
+            ValueKind::Seq | ValueKind::Iterable | ValueKind::Number
+        );
+        is_typed
+            .then(|| serde_json::to_value(&value).ok())
+            .flatten()
     }
 
     fn context(&self, known: &[(&'static str, Known)]) -> Known {

@@ -88,6 +88,8 @@ pub(super) struct Defined<'a> {
     pub(super) needs: &'a [(String, String)],
     /// There is a `prepare`.
     pub(super) prepares: bool,
+    /// What is read of a post before it is changed.
+    pub(super) current: &'a [&'a str],
 }
 
 /// What is wrong with a template, and what to do.
@@ -174,13 +176,16 @@ pub(super) fn rendered_sample(source: &str, values: &[(String, String)]) -> Opti
         values: &names,
         needs: &[],
         prepares: true,
+        current: &names,
     });
     let given = Value::from_pairs(
         values
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str())),
     );
-    let context = context! { value => given, secret => SampleSecret::value(), ..sample };
+    let context = context! {
+        value => given, secret => SampleSecret::value(), current => SampleSecret::value(), ..sample
+    };
     environment().render_str(source, context).ok()
 }
 
@@ -210,6 +215,13 @@ fn check_name(name: &str, scope: Scope, defined: Defined<'_>) -> Result<(), Trou
                 need.map(|(_, need)| need.as_str()),
             )
         }
+        "current" if scope == Scope::Later => check_field(
+            "current",
+            field,
+            "update.current.values",
+            defined.current,
+            None,
+        ),
         _ => {
             let mut names = scope.names();
             if scope == Scope::Publish && defined.prepares {
@@ -250,6 +262,9 @@ fn check_field(
         (None, None) if root == "secret" => {
             format!("name the environment variable: `{table}.{field} = \"VARIABLE\"`")
         }
+        (None, None) if root == "current" => format!(
+            "say what is read of the post before: `update.current` with `url`, `status`, and `values.{field} = \"/…\"` or `values_header.{field} = \"…\"`"
+        ),
         (None, None) => format!("write `{table}.{field} = \"…\"`"),
     };
     Err((
@@ -276,11 +291,11 @@ fn sample(defined: Defined<'_>) -> Value {
         hashtags => "#a", body => "b", date => "2026-01-01", language => "en", slug => "a", key => "so1-0",
         id => "1", remote_url => "https://service.example/1", since => 0, now => 0, prepared => "1",
         front_matter => front_matter(&Arc::default()),
-        secret => named(defined.secrets), value => named(defined.values),
+        secret => named(defined.secrets), value => named(defined.values), current => named(defined.current),
     }
 }
 
-/// Stands for every secret at once.
+/// Stands for every secret at once, and for all that is read of a post.
 #[derive(Debug)]
 struct SampleSecret;
 
@@ -361,6 +376,7 @@ mod tests {
             values: &["server"],
             needs: &needs,
             prepares: false,
+            current: &["etag"],
         };
         match check(source, scope, defined) {
             Ok(()) => "ok".to_owned(),
@@ -380,6 +396,7 @@ mod tests {
             "ok"
         );
         assert_eq!(publish("{{ secret.token | jwt_hs256(now) }}"), "ok");
+        assert_eq!(check_text("{{ current.etag }}", Scope::Later), "ok");
         insta::assert_snapshot!(
             [
                 publish("{{ txt }}"),
@@ -395,6 +412,9 @@ mod tests {
                 publish("{{ secret.token | jwt_hs256(now, audiance='x') }}"),
                 publish("{{ secret.token | jwt_hs256(now, lifetime='x') }}"),
                 publish("{{ secret.token | jwt_hs256 }}{{ now }}"),
+                publish("{{ current.etag }}"),
+                check_text("{{ current.etagg }}", Scope::Later),
+                check_text("{{ current }}", Scope::Later),
                 check_text("{{ secret.token }}", Scope::Receipt),
                 check_text("{{ text }}", Scope::Lookup),
                 check_text("{{ text }}", Scope::Values),
@@ -414,6 +434,9 @@ mod tests {
         is no template: unknown keyword argument 'audiance'|write it like `{{ text }}` or `{{ title | upper }}`
         is no template: cannot convert string to i64|write it like `{{ text }}` or `{{ title | upper }}`
         is no template: missing argument|write it like `{{ text }}` or `{{ title | upper }}`
+        names `current`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
+        names `current.etagg`, and there is no `update.current.values.etagg`|did you mean `current.etag`?
+        names `current` without saying which|write `current.NAME`, with NAME a key of `update.current.values`
         names a secret, and what comes out is kept|use `value.NAME` for what may be seen
         names `text`, which is not there|the variables here are url, title, slug, key, now, since
         names `text`, which is not there|only `value.NAME` can stand here

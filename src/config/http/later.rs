@@ -1,12 +1,13 @@
 //! `update`, `retract`, and `read` of a declaration: what happens to a post that stands, and how that is seen.
 
 use super::super::document::Findings;
-use super::check::Scope;
+use super::check::{self, Defined, Scope};
+use super::current::{names_of, read_current};
 use super::layers::Layers;
 use super::parts::{condition, statuses, success_of};
 use super::read::{LATER_MEANINGS, read_answers};
 use super::request::{self, Forms};
-use super::{GoneTest, Meaning, Method, Operation, Pointer, ReadForm};
+use super::{CurrentForm, GoneTest, Meaning, Method, Operation, Pointer, ReadForm, RequestForm};
 
 const GONE_HINT: &str = "say by which answer a post that is gone is known: `gone = { status = 404 }`, or with a `pointer` to the code by which the service says so";
 
@@ -18,22 +19,62 @@ pub(super) fn read_operation(
     forms: &mut Forms<'_, '_>,
 ) -> Option<Operation> {
     let section = layers.section(key, forms.findings)?;
-    section.refuse_unknown(
-        &[
-            request::KEYS.as_slice(),
-            &["status", "body", "pointer", "equals", "contains", "answer"],
-        ]
-        .concat(),
-        forms.findings,
-    );
-    let request = forms.request(&section, scope, Method::Post);
+    // What is taken down needs no version: it is gone whoever changed it.
+    let may_be_read = scope == Scope::Later;
+    let mut known = vec!["status", "body", "pointer", "equals", "contains", "answer"];
+    known.extend(may_be_read.then_some("current"));
+    section.refuse_unknown(&[request::KEYS.as_slice(), &known].concat(), forms.findings);
+    let table = may_be_read
+        .then(|| section.section("current", forms.findings))
+        .flatten();
+    let current = table.as_ref().map(|table| read_current(table, forms));
+    let names = table.map_or_else(Vec::new, |table| names_of(&table, forms.findings));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let request = Forms {
+        defined: Defined {
+            current: &names,
+            ..forms.defined
+        },
+        values: forms.values,
+        findings: &mut *forms.findings,
+    }
+    .request(&section, scope, Method::Post);
     let success = success_of(&section, forms.findings);
     let answers = read_answers(&section, &LATER_MEANINGS, forms.findings);
+    // One that has a problem must not make an update without one.
+    let current = match current {
+        Some(current) => Some(current?),
+        None => None,
+    };
+    let request = request?;
+    check_use(&section, current.as_ref(), &request, forms.findings);
     Some(Operation {
-        request: request?,
+        request,
         success: success?,
         answers,
+        current,
     })
+}
+
+/// What is read and not sent along hinders nobody's change.
+fn check_use(
+    section: &Layers<'_>,
+    current: Option<&CurrentForm>,
+    request: &RequestForm,
+    findings: &mut Findings<'_>,
+) {
+    let names = request.templates().into_iter().flat_map(check::variables);
+    let is_used = names.into_iter().any(|name| name.starts_with("current."));
+    if current.is_some() && !is_used {
+        findings.problem(
+            section.place(),
+            format!(
+                "`{}` is read, and nothing of it is sent",
+                section.path_of("current")
+            ),
+            Some("name what the service compares in the request of the update, such as `headers = { If-Match = \"{{ current.etag }}\" }`, or leave `current` out"),
+        );
+    }
 }
 
 /// Reads how one post is read; none if it is not there or has a problem.
@@ -81,7 +122,10 @@ pub(super) fn check_proof(
 }
 
 /// Reads one test, or a list of them.
-fn read_gone(section: &Layers<'_>, findings: &mut Findings<'_>) -> Option<Vec<GoneTest>> {
+pub(super) fn read_gone(
+    section: &Layers<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Vec<GoneTest>> {
     let Some(entry) = section.one_of(&["gone"], findings) else {
         section.missing("gone", GONE_HINT, findings);
         return None;

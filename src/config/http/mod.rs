@@ -6,6 +6,7 @@
 
 mod check;
 mod condition;
+mod current;
 mod jwt;
 mod later;
 mod layers;
@@ -24,6 +25,7 @@ use url::Url;
 
 pub use self::check::{ARTICLE_VARIABLES, environment, variables};
 pub use self::condition::{Condition, Pointer, Test};
+pub use self::current::CurrentForm;
 pub use self::jwt::FILTER as TOKEN_FILTER;
 pub use self::preset::{PRESETS, Preset};
 pub(super) use self::read::read;
@@ -311,6 +313,8 @@ pub struct Operation {
     pub success: Success,
     /// What other answers mean, before what the declaration says of all.
     pub answers: Vec<AnswerRule>,
+    /// What of the post is read before it is changed.
+    pub current: Option<CurrentForm>,
 }
 
 /// How one post is read.
@@ -436,7 +440,10 @@ impl Declaration {
         }
         all.extend(self.lookup.iter().map(|form| &form.request));
         let later = [&self.update, &self.retract];
-        all.extend(later.into_iter().flatten().map(|form| &form.request));
+        for form in later.into_iter().flatten() {
+            all.push(&form.request);
+            all.extend(form.current.iter().map(|current| &current.request));
+        }
         all.extend(self.read.iter().map(|form| &form.request));
         all
     }

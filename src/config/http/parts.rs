@@ -11,6 +11,15 @@ use super::{Condition, Pointer, Success, Test, request};
 /// What a pointer looks like.
 pub(super) const POINTER_HINT: &str = "write a JSON pointer: `/` before each name, such as `\"/result/message_id\"`, or `\"\"` for the whole";
 
+/// What a name in a template looks like.
+pub(super) const NAME_HINT: &str = "use a-z, A-Z, 0-9, and `_`, and begin with a letter";
+
+/// Whether a template can name it.
+pub(super) fn is_name(name: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(legal) && !name.starts_with(|sign: char| sign.is_ascii_digit())
+}
+
 /// Reads `status`, `body`, and a condition.
 pub(super) fn success_of(section: &Layers<'_>, findings: &mut Findings<'_>) -> Option<Success> {
     let given = section.read("status", findings, statuses);

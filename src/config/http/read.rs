@@ -12,7 +12,9 @@ use super::check::{Defined, Scope, names_key};
 use super::later::{check_proof, read_one, read_operation};
 use super::layers::Layers;
 use super::lookup::read_lookup;
-use super::parts::{condition, header_name, header_names, pointer, statuses, success_of};
+use super::parts::{
+    NAME_HINT, condition, header_name, header_names, is_name, pointer, statuses, success_of,
+};
 use super::prepare::read_prepare;
 use super::preset::{PRESETS, Preset};
 use super::request::{self, Forms};
@@ -111,6 +113,7 @@ fn read_layers(
             values: &value_names,
             needs: &needs,
             prepares: layers.has("prepare"),
+            current: &[],
         },
         values: &value_list,
         findings,
@@ -188,15 +191,10 @@ fn named<T>(
     };
     let mut all = Vec::new();
     for (name, value, place) in section.entries() {
-        let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        let is_name = name.bytes().all(legal) && !name.starts_with(|c: char| c.is_ascii_digit());
         let path = section.path_of(&name);
-        if !is_name {
-            findings.problem(
-                place,
-                format!("`{path}` can't be named in a template"),
-                Some("use a-z, A-Z, 0-9, and `_`, and begin with a letter"),
-            );
+        if !is_name(&name) {
+            let message = format!("`{path}` can't be named in a template");
+            findings.problem(place, message, Some(NAME_HINT));
             continue;
         }
         match read(value) {

@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::current::{names_current, put_shown};
 use super::shape::{Sent, set_at};
 use super::{Declared, Effect, Post, flavour, hold, not_here};
-use crate::config::http::{AnswerRule, BodyForm, Meaning, Operation, ReadForm, RequestForm, Test};
+use crate::config::http::{
+    AnswerRule, BodyForm, GoneTest, Meaning, Operation, RequestForm, Success, Test,
+};
 use crate::model::time::Timestamp;
 use crate::sandbox::message::{Reply, Request};
 use crate::sandbox::service::Answer;
@@ -21,9 +24,13 @@ impl Declared {
             let status = flavour::gone_status(self.declaration.preset);
             return Some(self.told(form, Meaning::Refused, status).into());
         }
+        if let Some(reply) = self.collision(form, post, request) {
+            return Some(reply.into());
+        }
         let address = self.address_of(post);
         let sent = Sent::read(request, &form.request.body)?.without(&[&post.id, &address]);
-        let (text, fields) = (sent.text(), sent.fields());
+        let (text, mut fields) = (sent.text(), sent.fields());
+        fields.retain(|template, _text| !names_current(template));
         let is_shown =
             |(template, text): (&String, &String)| post.fields.get(template) == Some(text);
         let is_same = post.text == text && fields.iter().all(is_shown);
@@ -87,19 +94,16 @@ impl Declared {
             return Some(self.refuse(Meaning::Credentials, 401, None));
         }
         Some(if post.gone {
-            self.show_gone(form)
+            self.show_gone(&form.gone, &form.success)
         } else {
             let mut body = flavour::body(self.declaration.preset, &post.text);
-            for (pointer, template) in &form.shows {
-                let shown = post.fields.get(template).unwrap_or(&post.text);
-                set_at(&mut body, pointer.as_str(), json!(shown));
-            }
+            put_shown(&mut body, form, post);
             self.successful(&form.success, body)
         })
     }
 
-    fn show_gone(&self, form: &ReadForm) -> Reply {
-        let Some(test) = form.gone.first() else {
+    pub(super) fn show_gone(&self, tests: &[GoneTest], success: &Success) -> Reply {
+        let Some(test) = tests.first() else {
             return not_here();
         };
         let status = test.statuses.first().copied().unwrap_or(200);
@@ -109,14 +113,14 @@ impl Declared {
             flavour::error(self.declaration.preset, status, None)
         };
         if status == 200 {
-            hold(&mut body, form.success.condition.as_ref());
+            hold(&mut body, success.condition.as_ref());
         }
         hold(&mut body, test.condition.as_ref());
         Reply::json(status, &body)
     }
 
     /// Answers in the words of a later write's own rule.
-    fn told(&self, form: &Operation, means: Meaning, status: u16) -> Reply {
+    pub(super) fn told(&self, form: &Operation, means: Meaning, status: u16) -> Reply {
         let Some(rule) = rule_of(form, means) else {
             return self.refuse(Meaning::Refused, status, None);
         };
@@ -137,7 +141,7 @@ impl Declared {
 
     /// Returns the post that a request of this form names by id or address. A form that names none is no request about
     /// one post.
-    fn post_of(&self, form: &RequestForm, request: &Request) -> Option<&Post> {
+    pub(super) fn post_of(&self, form: &RequestForm, request: &Request) -> Option<&Post> {
         if request.method != form.method.label() || !has_literals(form, request) {
             return None;
         }

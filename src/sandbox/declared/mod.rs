@@ -3,12 +3,14 @@
 //! It is as good as the declaration: that a service is like that is what a rehearsal can't show. What the common
 //! services are known to do beside it is in `flavour`.
 
+mod current;
 mod flavour;
 mod later;
 mod prepared;
 mod shape;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use minijinja::Value as Known;
 use serde::{Deserialize, Serialize};
@@ -35,6 +37,9 @@ const ARTICLE_HEADER: &str = "sayonce-rehearsal-article";
 
 /// How old a token may be.
 const TOKEN_SECONDS: i64 = 300;
+
+/// Two changes at one moment have two times.
+const ONE_TICK: Duration = Duration::from_millis(1);
 
 /// Most entries of a list where the declaration names no page.
 const LIST_MAX: usize = 100;
@@ -82,6 +87,9 @@ pub(crate) struct Post {
     /// It was taken down.
     #[serde(default)]
     gone: bool,
+    /// When it was changed last; the changes themselves are kept.
+    #[serde(skip)]
+    changed: Option<Timestamp>,
 }
 
 /// What changes.
@@ -189,6 +197,7 @@ impl Declared {
             times: 1,
             gone: false,
             hidden: false,
+            changed: None,
         };
         Answer {
             reply: self.accept(&post),
@@ -453,7 +462,10 @@ impl Service for Declared {
                 .or_else(|| self.about_nothing(request).map(Answer::from))
                 .unwrap_or_else(|| self.write(request, now, checks));
         }
-        match (self.one(request, now), &self.declaration.lookup) {
+        let one = self
+            .present(request, now)
+            .or_else(|| self.one(request, now));
+        match (one, &self.declaration.lookup) {
             (Some(reply), _) => reply.into(),
             (None, Some(form)) => self.list(form, request, now).into(),
             (None, None) => not_here().into(),
@@ -467,9 +479,11 @@ impl Service for Declared {
                 edited,
                 text,
                 fields,
-                ..
+                at,
             } => {
                 if let Some(post) = self.posts.iter_mut().find(|post| post.id == edited) {
+                    let last = post.changed.unwrap_or(post.at);
+                    post.changed = Some(at.max(last.plus(ONE_TICK)));
                     post.text = text;
                     post.fields.extend(fields);
                 }

@@ -54,6 +54,7 @@ impl Declared {
             times: 1,
             hidden: true,
             gone: false,
+            changed: None,
         };
         let mut body = json!({});
         hold(&mut body, form.success.condition.as_ref());
