@@ -8,6 +8,7 @@ mod audit;
 mod clones;
 mod declared;
 mod doctor;
+mod edited_pictures;
 mod floods;
 mod freed;
 mod homes;

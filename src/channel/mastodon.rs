@@ -32,6 +32,7 @@ use crate::model::outcome::{
 };
 use crate::model::time::Timestamp;
 use crate::secret::Secret;
+use media::for_picture;
 
 /// The servers' maximum for one page of statuses.
 const PAGE_SIZE: &str = "40";
@@ -343,22 +344,10 @@ impl Channel for Mastodon {
             }
         }
         let pictures = Picture::with_alts(&claim.post);
-        let mut media = Vec::new();
-        // All pictures together leave time for the status.
-        let half = fence.first_half(self.http.clock());
-        for (picture, alt) in &pictures {
-            match self.upload(picture, alt, &half) {
-                Ok(id) => media.push(id),
-                // Next time it would take as long again.
-                Err(Outcome::NotSent { reason })
-                    if !media.is_empty() && !half.is_open(self.http.clock()) =>
-                {
-                    let reason = format!("its pictures took too long: {reason}");
-                    return refused(Refusal::Picture, reason);
-                }
-                Err(outcome) => return outcome,
-            }
-        }
+        let media = match self.attach(&pictures, &fence) {
+            Ok(media) => media,
+            Err(outcome) => return outcome,
+        };
         if !media.is_empty() {
             body.insert("media_ids".to_owned(), Value::from(media));
         }
@@ -377,17 +366,19 @@ impl Channel for Mastodon {
                 }
                 outcome
             }
-            // The server may be stricter about a picture when the status names it.
-            Outcome::Refused {
-                refusal: Refusal::Permanent,
-                reason,
-            } if !pictures.is_empty() => refused(Refusal::Picture, reason),
-            Outcome::Refused { .. } | Outcome::NotSent { .. } | Outcome::InDoubt { .. } => outcome,
+            Outcome::Refused { .. } => for_picture(outcome, !pictures.is_empty()),
+            Outcome::NotSent { .. } | Outcome::InDoubt { .. } => outcome,
         }
     }
 
     fn prepare(&mut self, wants: &Wants, pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
-        self.find(wants, pictures)
+        match &wants.standing {
+            Some(standing) => {
+                self.http.begin();
+                self.find_for_change(wants, standing, pictures)
+            }
+            None => self.find(wants, pictures),
+        }
     }
 
     fn update(&mut self, claim: &PushedClaim) -> Outcome {

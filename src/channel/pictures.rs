@@ -65,6 +65,7 @@ impl Pictures {
             size: u64::try_from(fitted.bytes.len()).unwrap_or(u64::MAX),
             width: fitted.width,
             height: fitted.height,
+            attached: None,
         };
         self.held.insert(sha256, fitted.bytes);
         Ok(picture)

@@ -195,7 +195,7 @@ fn extended(
             })
             .map(|id| {
                 let said = all.said.get(id).filter(|_| channel.rules.follow_edits);
-                (id.clone(), said.map(|said| said.article.clone()))
+                (id.clone(), said.map(|said| said.on(name).clone()))
             })
             .collect();
         known.extend(new.clone());

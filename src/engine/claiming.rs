@@ -505,7 +505,7 @@ impl Core {
             if host.as_ref().is_some_and(|host| *host != own_host) {
                 continue;
             }
-            if announces && !self.is_prepared(channel, id, again) {
+            if operation != Operation::Retract && !self.is_prepared(channel, id, operation, again) {
                 return;
             }
             if self.claim_one(now, channel, id, again) {

@@ -66,10 +66,16 @@ pub(super) enum Phase {
 
 impl Desk {
     /// Forgets what was made for a claim, or could not be, where the service has a first request: it is for this attempt
-    /// alone, and a later one has its own.
-    pub(super) fn use_up(&mut self, id: &DeliveryId, channel: &ChannelConfig) {
+    /// alone, and a later one has its own. What a post shows that is changed may be another thing next time, too.
+    pub(super) fn use_up(
+        &mut self,
+        id: &DeliveryId,
+        operation: Operation,
+        channel: &ChannelConfig,
+    ) {
         let declaration = channel.declaration();
-        if declaration.is_some_and(|declaration| declaration.prepare.is_some()) {
+        let is_made = declaration.is_some_and(|declaration| declaration.prepare.is_some());
+        if is_made || operation != Operation::Publish {
             self.prepared.remove(id);
         }
     }

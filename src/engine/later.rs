@@ -7,7 +7,8 @@ use crate::model::post::Post;
 use crate::model::row::DeliveryId;
 use crate::model::time::Timestamp;
 use crate::plan::decide::Again;
-use crate::render::{Stamp, compose};
+use crate::render::Stamp;
+use crate::render::change::compose_change;
 
 use super::core::Core;
 
@@ -51,7 +52,9 @@ impl Core {
         let stamp = shown
             .as_ref()
             .map_or(Stamp::Fresh { now, entropy }, Stamp::Of);
-        compose(item, channel, self.limits(channel.name()), stamp)
+        let limits = self.limits(channel.name());
+        let prepared = self.prepared_for(id);
+        compose_change(item, channel, limits, stamp, shown.as_ref(), &prepared)
             .map(|rendered| (rendered.post, edition))
             .map_err(|error| error.to_string())
     }

@@ -104,7 +104,7 @@ impl Core {
         {
             Ok(()) => {
                 if let Some(desk) = self.desks.get_mut(channel.name()) {
-                    desk.use_up(id, channel);
+                    desk.use_up(id, operation, channel);
                     desk.own.insert(token, (id.clone(), operation));
                 }
                 true
@@ -255,7 +255,10 @@ impl Core {
             // What is sent once more is what it said then: a later edit still has to follow.
             (Some(stored), _) if again == Again::Frozen => stored.article.clone(),
             (stored, None) => stored.as_ref().and_then(|row| row.article.clone()),
-            (_, Some(said)) => channel.rules.follow_edits.then(|| said.article.clone()),
+            (_, Some(said)) => {
+                let said = said.on(channel.name());
+                channel.rules.follow_edits.then(|| said.clone())
+            }
         };
         let blank = self.blank_row(id).map(|blank| Row { article, ..blank });
         match (stored, blank) {

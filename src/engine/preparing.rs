@@ -3,8 +3,9 @@
 //! Invariant: trouble with any of it is told, and never keeps a post from being claimed.
 
 use crate::config::ChannelConfig;
-use crate::model::delivery::{self, Counts, Record};
-use crate::model::media::{Picture, PictureWish, Prepared, Wants};
+use crate::model::delivery::{self, Counts, Operation, Record};
+use crate::model::item::Item;
+use crate::model::media::{Picture, PictureWish, Prepared, Standing, Wants};
 use crate::model::notice::Notice;
 use crate::model::outcome::Wait;
 use crate::model::row::{DeliveryId, Row};
@@ -22,9 +23,10 @@ impl Core {
         &mut self,
         channel: &ChannelConfig,
         id: &DeliveryId,
+        operation: Operation,
         again: Again,
     ) -> bool {
-        let wanted = self.wanted(channel, id, again);
+        let wanted = self.wanted(channel, id, operation, again);
         let Some(desk) = self.desks.get_mut(channel.name()) else {
             return false;
         };
@@ -37,19 +39,28 @@ impl Core {
     }
 
     /// A frozen post is sent as it is: of what it needs only the pictures' bytes may be missing here.
-    fn wanted(&self, channel: &ChannelConfig, id: &DeliveryId, again: Again) -> Wants {
-        let record = self.outbox.row(id).and_then(Row::publish);
+    fn wanted(
+        &self,
+        channel: &ChannelConfig,
+        id: &DeliveryId,
+        operation: Operation,
+        again: Again,
+    ) -> Wants {
+        let row = self.outbox.row(id);
+        let record = row.and_then(|row| row.operations.get(&operation));
         let item = self
             .survey
             .as_ref()
             .and_then(|survey| survey.items.get(&id.item));
         match (again, item) {
-            (Again::Fresh, Some(item)) => wants(item, channel),
+            (Again::Fresh, Some(item)) if operation == Operation::Publish => wants(item, channel),
+            (Again::Fresh, Some(item)) => wants_of_change(item, channel, row),
             (Again::Fresh | Again::Frozen, _) => Wants {
                 pictures: record
                     .map(named_pictures)
                     .unwrap_or_default()
                     .into_iter()
+                    .filter(|picture| picture.attached.is_none())
                     .map(|picture| PictureWish {
                         url: picture.source,
                         sha256: Some(picture.sha256),
@@ -84,6 +95,7 @@ impl Core {
         &mut self,
         now: Timestamp,
         id: &DeliveryId,
+        operation: Operation,
         record: &Record,
         reason: &str,
     ) -> delivery::Event {
@@ -92,20 +104,40 @@ impl Core {
             let wait = backoff(record.attempts_counted().max(1));
             return self.deferred(now, id, None, wait, reason, Counts::Attempt);
         }
+        let without = match operation {
+            Operation::Publish => "it goes without",
+            Operation::Update(_) | Operation::Retract => "those of the post stay as they are",
+        };
         if let Some(desk) = self.desks.get_mut(&id.channel) {
-            desk.prepared
-                .entry(id.clone())
-                .or_default()
-                .pictures
-                .clear();
+            let prepared = desk.prepared.entry(id.clone()).or_default();
+            prepared.pictures.clear();
+            prepared.replaces = false;
         }
-        let reason = format!("its picture was not taken, so it goes without: {reason}");
+        let reason = format!("its picture was not taken, so {without}: {reason}");
         let at_once = Some(Wait::Until(now));
         self.deferred(now, id, at_once, backoff(1), &reason, Counts::Attempt)
     }
 }
 
+/// A change needs the pictures that the post is to show, and to know of those that it shows.
+fn wants_of_change(item: &Item, channel: &ChannelConfig, row: Option<&Row>) -> Wants {
+    let pictures = wants(item, channel).pictures;
+    let shown = row.and_then(Row::shown);
+    let recorded = shown.map(Picture::with_alts).unwrap_or_default();
+    match row.and_then(Row::target) {
+        Some(target) if !pictures.is_empty() || !recorded.is_empty() => Wants {
+            pictures,
+            standing: Some(Standing {
+                target: target.clone(),
+                pictures: recorded,
+            }),
+            ..Wants::default()
+        },
+        Some(_) | None => Wants::default(),
+    }
+}
+
 fn named_pictures(record: &Record) -> Vec<Picture> {
     let claim = record.claim.as_ref();
-    claim.map_or_else(Vec::new, |claim| Picture::all_of(&claim.post))
+    claim.map_or_else(Vec::new, |claim| Picture::sent_with(&claim.post))
 }

@@ -385,6 +385,10 @@ impl Core {
         let failures = record.attempts_counted().max(1);
         let event = match outcome {
             Outcome::Accepted { remote, evidence } => {
+                // What follows asks anew what it needs.
+                if let Some(desk) = self.desks.get_mut(channel.name()) {
+                    desk.prepared.remove(&id);
+                }
                 self.proved(now, &id, operation, remote, *evidence)
             }
             Outcome::Refused {
@@ -407,7 +411,7 @@ impl Core {
             Outcome::Refused {
                 refusal: Refusal::Picture,
                 reason,
-            } => self.picture_refused(now, &id, &record, reason),
+            } => self.picture_refused(now, &id, operation, &record, reason),
             Outcome::Refused {
                 refusal: Refusal::RateLimited(wait),
                 reason,

@@ -8,7 +8,7 @@ use crate::model::time::Timestamp;
 use crate::plan::decide::{Again, Step};
 use crate::plan::later::{Stand, stand, step};
 use crate::plan::survey::{Announce, Surveyed, Verdict};
-use crate::render::{Stamp, compose};
+use crate::render::change::differs;
 
 use super::core::Core;
 use super::desk::Desk;
@@ -196,10 +196,10 @@ impl Core {
         let refused = record.state == State::Failed && !record.frozen;
         let limit = self.limits(channel.name());
         refused
-            && record.claim.as_ref().is_some_and(|claim| {
-                compose(item, channel, limit, Stamp::Of(&claim.post))
-                    .is_ok_and(|rendered| rendered.post != claim.post)
-            })
+            && record
+                .claim
+                .as_ref()
+                .is_some_and(|claim| differs(item, channel, limit, &claim.post))
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::ids::{ChannelName, Fingerprint, is_windows_device, sha256_hex, text_id};
@@ -70,28 +70,57 @@ impl Item {
 
     /// Returns fingerprints of what the article says now.
     pub fn said(&self) -> Said {
+        let on_channels = self.settings.channels.iter();
         Said {
-            article: self.article_fingerprint(),
+            article: self.article_fingerprint(None),
+            on_channels: on_channels
+                .filter_map(|(name, settings)| {
+                    let own = settings.said()?;
+                    Some((name.clone(), self.article_fingerprint(Some(own))))
+                })
+                .collect(),
             body: self.body_fingerprint(),
         }
     }
 
-    fn article_fingerprint(&self) -> Fingerprint {
+    /// What few articles have is said only where they have it: the others keep the fingerprint that rows hold.
+    fn article_fingerprint(&self, own: Option<Value>) -> Fingerprint {
         let body = self.body.as_ref().map(|body| match body {
             Body::Markdown(text) | Body::Html(text) => text.as_str(),
         });
-        let said = serde_json::json!([self.title, self.description, self.tags, self.image, body]);
-        Fingerprint::of(said.to_string().as_bytes())
+        let mut said = vec![json!([
+            self.title,
+            self.description,
+            self.tags,
+            self.image,
+            body
+        ])];
+        said.extend(self.series.as_ref().map(|series| json!(["series", series])));
+        said.extend(own);
+        let said = match said.as_slice() {
+            [article] => article.to_string(),
+            all => json!(all).to_string(),
+        };
+        Fingerprint::of(said.as_bytes())
     }
 }
 
 /// What an article says, to tell whether it was edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Fingerprint of what it says, whatever page shows it: title, description, tags, picture, text.
+    /// Fingerprint of what it says, whatever page shows it: title, description, tags, picture, text, series.
     pub article: Fingerprint,
+    /// The same with what it sets for a channel, on those for which it sets something.
+    pub on_channels: BTreeMap<ChannelName, Fingerprint>,
     /// Fingerprint of its text, where a source has it.
     pub body: Option<Fingerprint>,
+}
+
+impl Said {
+    /// Returns the fingerprint of what the article says for one channel.
+    pub fn on(&self, channel: &ChannelName) -> &Fingerprint {
+        self.on_channels.get(channel).unwrap_or(&self.article)
+    }
 }
 
 /// The text of an article.
@@ -170,6 +199,35 @@ pub enum ItemChannelSettings {
         /// The series that the article is a part of, where the service has them.
         series: Option<String>,
     },
+}
+
+impl ItemChannelSettings {
+    /// Returns what is set, to tell whether it was edited.
+    fn said(&self) -> Option<Value> {
+        match self {
+            Self::Excluded => None,
+            Self::Custom {
+                text,
+                content_warning,
+                language,
+                image,
+                alt,
+                images,
+                series,
+            } => {
+                let images: Vec<_> = images.iter().map(|one| json!([one.url, one.alt])).collect();
+                Some(json!([
+                    text,
+                    content_warning,
+                    language,
+                    image,
+                    alt,
+                    images,
+                    series
+                ]))
+            }
+        }
+    }
 }
 
 /// A picture that a post is to show.

@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use super::outcome::Remote;
 use super::post::Post;
 use serde_json::{Map, Value, json};
 
 /// The field of a frozen post that names its pictures.
 const MEDIA: &str = "media";
+/// The field of a picture that tells how the post that is changed shows it.
+const ATTACHED: &str = "attached";
+/// The field of a frozen change by which the pictures of the post stay as they are.
+const MEDIA_STAYS: &str = "media_stays";
 /// The field of a frozen post that names what was made before the claim.
 const MADE: &str = "prepared";
 
@@ -19,12 +24,29 @@ pub struct Wants {
     pub mentions: Vec<String>,
     /// The post as far as it is written, where the service wants it before it is published.
     pub draft: Option<Post>,
+    /// What is known of the post that stands, where that one is changed.
+    pub standing: Option<Standing>,
+}
+
+/// A post that is changed, as far as its pictures go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Which it is.
+    pub target: Remote,
+    /// The pictures that it was last claimed with, in their order, each with the text that stands for it.
+    pub pictures: Vec<(Picture, String)>,
 }
 
 impl Wants {
     /// Whether there is nothing to find.
     pub fn is_empty(&self) -> bool {
-        self.pictures.is_empty() && self.mentions.is_empty() && self.draft.is_none()
+        let Self {
+            pictures,
+            mentions,
+            draft,
+            standing,
+        } = self;
+        pictures.is_empty() && mentions.is_empty() && draft.is_none() && standing.is_none()
     }
 }
 
@@ -68,6 +90,8 @@ pub struct Prepared {
     pub mentions: BTreeMap<String, String>,
     /// The service's id of what was made of the draft and is not published yet.
     pub made: Option<String>,
+    /// Of a post that is changed: it is to show these pictures and no others. Otherwise its pictures stay as they are.
+    pub replaces: bool,
     /// What is missing and why, in plain sentences.
     pub notes: Vec<String>,
 }
@@ -101,6 +125,17 @@ pub struct Picture {
     pub width: u32,
     /// In pixels.
     pub height: u32,
+    /// Where the post shows it already: how it is known there.
+    pub attached: Option<Attached>,
+}
+
+/// A picture of a post that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// The service's id.
+    pub id: String,
+    /// The text that it was posted with.
+    pub alt: String,
 }
 
 impl Picture {
@@ -108,6 +143,47 @@ impl Picture {
     pub fn all_of(post: &Post) -> Vec<Self> {
         let named = Self::with_alts(post).into_iter();
         named.map(|(picture, _alt)| picture).collect()
+    }
+
+    /// Returns the pictures that a frozen change puts in the place of those that stand; none: they stay as they are.
+    pub fn replacing(post: &Post) -> Option<Vec<(Self, String)>> {
+        let fields = post.fields();
+        let says_so = fields.contains_key(MEDIA) && !fields.contains_key(MEDIA_STAYS);
+        says_so.then(|| Self::with_alts(post))
+    }
+
+    /// Returns the pictures that a frozen post names and that go out with it.
+    pub fn sent_with(post: &Post) -> Vec<Self> {
+        let named = Self::replacing(post).unwrap_or_default().into_iter();
+        named.map(|(picture, _alt)| picture).collect()
+    }
+
+    /// Says in a change's fields that its post shows no picture any more.
+    pub fn insert_none_into(fields: &mut Map<String, Value>) {
+        fields.insert(MEDIA.to_owned(), Value::Array(Vec::new()));
+    }
+
+    /// Says in a change's fields that the pictures of `shown` stay as they are.
+    pub fn keep_in(fields: &mut Map<String, Value>, shown: &Post) {
+        if let Some(media) = shown
+            .fields()
+            .get(MEDIA)
+            .filter(|_| !Self::all_of(shown).is_empty())
+        {
+            fields.insert(MEDIA.to_owned(), media.clone());
+            fields.insert(MEDIA_STAYS.to_owned(), Value::Bool(true));
+        }
+    }
+
+    /// Takes out of a post's fields how the post before it showed its pictures.
+    pub fn forget_kept_in(fields: &mut Map<String, Value>) {
+        fields.shift_remove(MEDIA_STAYS);
+        let media = fields.get_mut(MEDIA).and_then(Value::as_array_mut);
+        for media in media.into_iter().flatten() {
+            if let Some(media) = media.as_object_mut() {
+                media.shift_remove(ATTACHED);
+            }
+        }
     }
 
     /// Returns the pictures that a frozen post names, each with the text that stands for it (empty where it has none).
@@ -126,6 +202,13 @@ impl Picture {
             size: number("size")?,
             width: u32::try_from(number("width")?).ok()?,
             height: u32::try_from(number("height")?).ok()?,
+            attached: media.get(ATTACHED).and_then(|attached| {
+                let text = |field: &str| attached.get(field)?.as_str().map(str::to_owned);
+                Some(Attached {
+                    id: text("id")?,
+                    alt: text("alt")?,
+                })
+            }),
         };
         Some((picture, text("alt").unwrap_or_default()))
     }
@@ -143,6 +226,10 @@ impl Picture {
         });
         if let (Some(alt), Some(media)) = (alt, media.as_object_mut()) {
             media.insert("alt".to_owned(), Value::from(alt));
+        }
+        if let (Some(attached), Some(media)) = (&self.attached, media.as_object_mut()) {
+            let attached = json!({ "id": attached.id, "alt": attached.alt });
+            media.insert(ATTACHED.to_owned(), attached);
         }
         let all = fields
             .entry(MEDIA)
@@ -201,6 +288,7 @@ mod tests {
             size: u64::try_from(bytes.len()).unwrap(),
             width: 2,
             height: 1,
+            attached: None,
         }
     }
 

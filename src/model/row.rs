@@ -156,7 +156,7 @@ impl Row {
     /// Whether the article says something else than when it was claimed.
     pub fn is_outdated(&self, item: &Item, said: &Said) -> bool {
         if let Some(article) = &self.article {
-            return *article != said.article;
+            return article != said.on(&self.channel);
         }
         // Claimed before its changes were followed: by what every row has.
         let bodies = self.body.as_ref().zip(said.body.as_ref());

@@ -10,7 +10,7 @@ use crate::model::item::{Item, Said};
 use crate::model::outcome::ServerLimits;
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
-use crate::render::{Stamp, compose};
+use crate::render::change::differs;
 
 use super::decide::{Step, decide};
 use super::guard::excluded_by_author;
@@ -85,10 +85,9 @@ fn is_edited(
     match channel.traits().receipt {
         // A notice carries no more than the address: that the article changed is the news.
         ReceiptKind::None => true,
-        ReceiptKind::IdAndUrl => row.shown().is_some_and(|shown| {
-            compose(item, channel, limits, Stamp::Of(shown))
-                .is_ok_and(|rendered| rendered.post.fingerprint() != shown.fingerprint())
-        }),
+        ReceiptKind::IdAndUrl => row
+            .shown()
+            .is_some_and(|shown| differs(item, channel, limits, shown)),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::model::outcome::{Evidence, Remote};
 use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
+use crate::render::change::compose_planned_change;
 use crate::render::measure::measure;
 use crate::render::{Stamp, compose, pictures};
 
@@ -227,11 +228,14 @@ pub fn outlook(
             }
         }
         (_, Some(item)) => {
-            let stamp = row
+            let shown = row
                 .and_then(Row::shown)
-                .filter(|_| operation != Operation::Publish)
-                .map_or(Stamp::Fresh { now, entropy: 0 }, Stamp::Of);
-            match compose(item, channel, limits, stamp) {
+                .filter(|_| operation != Operation::Publish);
+            let rendered = match shown {
+                Some(shown) => compose_planned_change(item, channel, limits, shown),
+                None => compose(item, channel, limits, Stamp::Fresh { now, entropy: 0 }),
+            };
+            match rendered {
                 Ok(rendered) => {
                     outlook.text = Some(rendered.text);
                     outlook.length = Some(rendered.length);

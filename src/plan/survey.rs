@@ -171,7 +171,7 @@ pub fn survey(
                 ));
                 let online = online.into_iter().map(|id| {
                     let said = survey.said.get(&id).filter(|_| channel.rules.follow_edits);
-                    let said = said.map(|said| said.article.clone());
+                    let said = said.map(|said| said.on(&name).clone());
                     (id, said)
                 });
                 let online = online.collect();
@@ -282,7 +282,8 @@ fn is_news(
     delivery: &DeliveryId,
     then: Option<Fingerprint>,
 ) -> bool {
-    let now = survey.said.get(&delivery.item).map(|said| &said.article);
+    let said = survey.said.get(&delivery.item);
+    let now = said.map(|said| said.on(channel.name()));
     channel.rules.follow_edits
         && channel.traits().receipt == ReceiptKind::None
         && then.zip(now).is_some_and(|(then, now)| then != *now)

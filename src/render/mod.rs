@@ -4,6 +4,7 @@
 //! service would refuse is a [`RenderError`], so that it is said before the claim. Start reading at [`compose`].
 
 mod bluesky;
+pub mod change;
 mod devto;
 mod facets;
 mod fit;
@@ -130,6 +131,7 @@ pub fn wants(item: &Item, channel: &ChannelConfig) -> Wants {
         pictures,
         mentions,
         draft: draft.flatten().map(|rendered| rendered.post),
+        standing: None,
     }
 }
 
@@ -173,12 +175,7 @@ pub fn compose(
 ) -> Result<Rendered, RenderError> {
     let prepared = match stamp {
         Stamp::Fresh { .. } => Prepared::default(),
-        Stamp::Of(post) => Prepared {
-            pictures: Picture::all_of(post),
-            mentions: facets::mentioned(post),
-            made: Prepared::made_of(post),
-            notes: Vec::new(),
-        },
+        Stamp::Of(post) => change::had(post),
     };
     let limits = ServerLimits {
         needs_picture: limits.needs_picture && wished_pictures(item, channel).is_empty(),
@@ -320,12 +317,15 @@ fn wished_pictures(item: &Item, channel: &ChannelConfig) -> Vec<WishedPicture> {
 
 /// Returns those of the wished pictures that were found: another picture makes another post.
 fn shown(wished: Vec<WishedPicture>, prepared: &Prepared) -> Vec<ShownPicture> {
+    let mut found: Vec<&Picture> = prepared.pictures.iter().collect();
     wished
         .into_iter()
         .filter_map(|wished| {
-            let found = prepared.pictures.iter();
-            let picture = found.clone().find(|picture| picture.source == wished.url)?;
-            Some((picture.clone(), wished.alt))
+            // The same one may be wished for twice: a post that stands shows it under two ids.
+            let place = found
+                .iter()
+                .position(|picture| picture.source == wished.url)?;
+            Some((found.remove(place).clone(), wished.alt))
         })
         .collect()
 }

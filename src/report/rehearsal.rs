@@ -55,6 +55,9 @@ pub fn text(facts: &Facts<'_>) -> String {
         for line in post.title_or_text.lines() {
             put(&mut text, format_args!("  | {line}\n"));
         }
+        for alt in &post.pictures {
+            put(&mut text, format_args!("  | [picture: {alt}]\n"));
+        }
         text.push('\n');
     }
     text.push_str("What the ledger says:\n\n");

@@ -195,6 +195,7 @@ impl Service for IndexNow {
             .iter()
             .filter_map(|url| Some((url, self.submitted.get(url)?)))
             .map(|(url, submitted)| SandboxPost {
+                pictures: Vec::new(),
                 channel: self.identity.channel.clone(),
                 canonical_url: Some(url.clone()),
                 id: url.clone(),

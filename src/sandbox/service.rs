@@ -25,6 +25,8 @@ pub struct SandboxPost {
     pub url: String,
     /// What people would read: the text, or an article's title.
     pub title_or_text: String,
+    /// The texts that stand for its pictures, in their order.
+    pub pictures: Vec<String>,
     /// When it was stored.
     pub created_at: Timestamp,
     /// How often the URL was submitted (IndexNow); 1 elsewhere, where each repeat is a post of its own.

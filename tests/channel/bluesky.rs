@@ -467,6 +467,7 @@ fn picture() -> Picture {
         size: PNG.len().try_into().unwrap(),
         width: 2,
         height: 1,
+        attached: None,
     }
 }
 

@@ -572,6 +572,7 @@ fn post_with_picture() -> Value {
         size: PNG.len().try_into().unwrap(),
         width: 2,
         height: 1,
+        attached: None,
     };
     let mut post = post();
     picture.insert_into(post.as_object_mut().unwrap(), Some("Two dots, „schön“"));

@@ -14,6 +14,7 @@ mod http_presets;
 mod indexnow;
 mod later;
 mod mastodon;
+mod mastodon_edited_pictures;
 mod mastodon_later;
 mod mastodon_pictures;
 mod registry;

@@ -118,6 +118,7 @@ fn prepared() -> Prepared {
             size: 4_711,
             width: 1_200,
             height: 630,
+            attached: None,
         }],
         mentions: [("name.example".to_owned(), "did:plc:name".to_owned())].into(),
         ..Prepared::default()

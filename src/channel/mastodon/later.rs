@@ -1,15 +1,16 @@
 //! Edits and deletions of statuses.
 //!
 //! An edit says everything anew: what it leaves out is gone afterwards, pictures too. So what stands is read first, and
-//! kept. Servers that can't edit (snac of old, GoToSocial before 0.18) answer as to an address that they don't have.
+//! what the claim says nothing of is kept. Servers that can't edit (snac of old, GoToSocial before 0.18) answer as to an address that they don't have.
 
 use std::slice;
 
 use serde::Deserialize as _;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use ureq::http::Method;
 use ureq::http::header::AUTHORIZATION;
 
+use super::media::{for_picture, media_ids};
 use super::{Id, Mastodon, Reach, Status};
 use crate::channel::answer::Answer;
 use crate::channel::common::{below, cannot_tell, check_account, refused};
@@ -21,6 +22,7 @@ use crate::channel::later::{
 use crate::model::address::same_address;
 use crate::model::claim::{Claim, PushedClaim};
 use crate::model::delivery::Operation;
+use crate::model::media::Picture;
 use crate::model::outcome::{Evidence, Lookup, Outcome, Refusal, Remote};
 use crate::model::post::Post;
 use crate::model::time::Timestamp;
@@ -86,11 +88,28 @@ impl Mastodon {
             Presence::Gone => return Err(no_such_post()),
             Presence::Unknown(reason) => return Err(Outcome::NotSent { reason }),
         };
+        let pictures = Picture::replacing(&claim.post);
+        let media = match &pictures {
+            Some(pictures) => Some(self.attach(pictures, &fence)?),
+            None => None,
+        };
+        let pictures = pictures.unwrap_or_default();
         let url = below(&self.server, &format!("/api/v1/statuses/{id}"));
-        let body = edited(text, &claim.post, &standing);
-        let request = Request::write(url, &body, fence).header(AUTHORIZATION, self.authorization());
+        let mut body = edited(text, &claim.post, &standing);
+        insert_media(&mut body, media, &pictures, &standing);
+        let request = Request::write(url, &Value::Object(body), fence)
+            .header(AUTHORIZATION, self.authorization());
         let answer = self.http.send(&request.by(Method::PUT)).of_write()?;
-        Ok(self.outcome_of_edit(&answer, &id))
+        let outcome = self.outcome_of_edit(&answer, &id);
+        if matches!(outcome, Outcome::Accepted { .. }) {
+            for (picture, _alt) in &pictures {
+                self.pictures.forget(picture);
+            }
+        }
+        // Without the new ones the edit may be taken. A server that can't edit at all won't.
+        let is_new = |(picture, _alt): &(Picture, String)| picture.attached.is_none();
+        let may_be_theirs = matches!(answer.status, 400 | 422) && pictures.iter().any(is_new);
+        Ok(for_picture(outcome, may_be_theirs))
     }
 
     fn outcome_of_edit(&self, answer: &Answer, id: &str) -> Outcome {
@@ -155,7 +174,7 @@ impl Mastodon {
 
     /// Finds the id of a post of which a person told the address alone. One that is not in the list need not be gone:
     /// people write addresses in many ways.
-    fn id_of(&mut self, target: &Remote) -> Result<String, Outcome> {
+    pub(super) fn id_of(&mut self, target: &Remote) -> Result<String, Outcome> {
         if let Some(id) = &target.id {
             return Ok(id.clone());
         }
@@ -179,7 +198,7 @@ impl Mastodon {
     }
 
     /// Reads one status, authenticated: without a token the answer may be cached.
-    fn status(&mut self, id: &str) -> Presence<Value> {
+    pub(super) fn status(&mut self, id: &str) -> Presence<Value> {
         let answer = match self.get(&format!("/api/v1/statuses/{id}"), &[]) {
             Ok(answer) => answer,
             Err(reason) => return Presence::Unknown(reason),
@@ -223,13 +242,10 @@ impl Mastodon {
         let source = answer
             .json()
             .filter(|source| answer.status == 200 && source.get("text").is_some());
+        let pictures = shows_pictures(status, post);
         if let Some(source) = source {
             let shown = [text(&source, "text"), text(&source, "spoiler_text")];
-            return if shown == wanted {
-                Shows::Yes
-            } else {
-                Shows::No
-            };
+            return if shown == wanted { pictures } else { Shows::No };
         }
         let content = status.get("content").and_then(Value::as_str);
         let shown = [
@@ -237,7 +253,7 @@ impl Mastodon {
             text(status, "spoiler_text"),
         ];
         if shown == wanted {
-            return Shows::Yes;
+            return pictures;
         }
         // A server may show a text otherwise than it was written.
         Shows::Unclear(format!(
@@ -247,8 +263,8 @@ impl Mastodon {
     }
 }
 
-/// What an edit says: the claim's text, and of what stands all that the claim says nothing of.
-fn edited(text: &str, post: &Post, standing: &Value) -> Value {
+/// What an edit says, its pictures aside: the claim's text, and of what stands all that the claim says nothing of.
+fn edited(text: &str, post: &Post, standing: &Value) -> Map<String, Value> {
     let warning = post.string("content_warning").unwrap_or_default();
     let warned = standing.get("spoiler_text").and_then(Value::as_str);
     // Of a status with a warning it is the warning that marks it; without one, a person marked it.
@@ -264,16 +280,63 @@ fn edited(text: &str, post: &Post, standing: &Value) -> Value {
     if let Some(language) = post.string("language") {
         body.insert("language".to_owned(), language.into());
     }
-    let media = standing.get("media_attachments").and_then(Value::as_array);
-    let ids: Vec<Value> = media
-        .into_iter()
-        .flatten()
-        .filter_map(|medium| Some(Value::from(Id::of(medium.get("id")?)?.text())))
-        .collect();
-    if !ids.is_empty() {
-        body.insert("media_ids".to_owned(), Value::Array(ids));
+    body
+}
+
+/// Names the pictures of the claim, else those that stand. Of those that stand only a new text is said: by the claim, not
+/// by what is shown, so that a repeat says the same.
+fn insert_media(
+    body: &mut Map<String, Value>,
+    media: Option<Vec<String>>,
+    pictures: &[(Picture, String)],
+    standing: &Value,
+) {
+    let is_said = media.is_some();
+    let ids = media.unwrap_or_else(|| media_ids(standing));
+    if is_said || !ids.is_empty() {
+        body.insert("media_ids".to_owned(), Value::from(ids));
     }
-    Value::Object(body)
+    let mended: Vec<Value> = pictures
+        .iter()
+        .filter_map(|(picture, alt)| {
+            let attached = picture.attached.as_ref()?;
+            (attached.alt != *alt).then(|| json!({ "id": attached.id, "description": alt }))
+        })
+        .collect();
+    // Servers that don't know it pass over it.
+    if !mended.is_empty() {
+        body.insert("media_attributes".to_owned(), Value::Array(mended));
+    }
+}
+
+/// Whether a status shows the pictures of a post and the texts that stand for them, as far as the post says which.
+fn shows_pictures(status: &Value, post: &Post) -> Shows {
+    let Some(wanted) = Picture::replacing(post) else {
+        return Shows::Yes;
+    };
+    let Some(media) = status.get("media_attachments").and_then(Value::as_array) else {
+        return Shows::Unclear("the server does not tell the pictures of the post".to_owned());
+    };
+    let ids = media_ids(status);
+    let are_shown = media.len() == wanted.len()
+        && media.iter().zip(&wanted).all(|(shown, (_, alt))| {
+            let description = shown.get("description").and_then(Value::as_str);
+            evened(description.unwrap_or_default()) == evened(alt)
+        })
+        && ids.iter().zip(&wanted).all(|(id, (picture, _))| {
+            let attached = picture.attached.as_ref();
+            attached.is_none_or(|attached| attached.id == *id)
+        });
+    if !are_shown {
+        return Shows::No;
+    }
+    // What was uploaded for an attempt of which nothing was heard has an id that nobody knows.
+    if wanted.iter().all(|(picture, _)| picture.attached.is_some()) {
+        return Shows::Yes;
+    }
+    Shows::Unclear(
+        "whether the post shows its new pictures can't be told by their texts".to_owned(),
+    )
 }
 
 fn receipt(status: &Value) -> Option<Remote> {

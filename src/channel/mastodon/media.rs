@@ -9,8 +9,9 @@ use super::{Id, Mastodon};
 use crate::channel::answer::Answer;
 use crate::channel::common::{below, refused};
 use crate::channel::http::{Fence, Request};
-use crate::model::media::{Picture, Prepared, Wants};
-use crate::model::outcome::{Outcome, Refusal};
+use crate::channel::later::Presence;
+use crate::model::media::{Attached, Picture, Prepared, Standing, Wants};
+use crate::model::outcome::{Outcome, Refusal, Remote};
 
 /// What small servers take, too; more is nothing that a timeline shows.
 pub(super) const PICTURE_BYTES_MAX: usize = 2_000_000;
@@ -30,12 +31,9 @@ const PLACES: [&str; 2] = ["/api/v2/media", "/api/v1/media"];
 impl Mastodon {
     /// Makes the pictures fit.
     pub(super) fn find(&mut self, wants: &Wants, read: Vec<Result<Vec<u8>, String>>) -> Prepared {
-        let without = if wants.pictures.len() > 1 {
-            "the post is without one of its pictures"
-        } else {
-            "the post is without a picture"
-        };
-        let (pictures, notes) = self.pictures.take_all(&wants.pictures, read, without);
+        let (pictures, notes) = self
+            .pictures
+            .take_all(&wants.pictures, read, without(wants));
         Prepared {
             pictures,
             notes,
@@ -43,14 +41,117 @@ impl Mastodon {
         }
     }
 
+    /// Finds the pictures for a change: those that the post shows already are known by their content, in their order.
+    ///
+    /// Whose pictures a post shows is told by their number alone. If it is not as many as it was posted with, a person has
+    /// seen to them, and they stay.
+    pub(super) fn find_for_change(
+        &mut self,
+        wants: &Wants,
+        standing: &Standing,
+        read: Vec<Result<Vec<u8>, String>>,
+    ) -> Prepared {
+        // What can't be read now the change itself will tell, as it has to read it, too.
+        let Some(shown) = self.attachments(&standing.target) else {
+            return Prepared::default();
+        };
+        if shown.len() != standing.pictures.len() {
+            let note = format!(
+                "the pictures of the post stay as they are: it was posted with {} and has {} now, so somebody changed them by hand",
+                standing.pictures.len(),
+                shown.len()
+            );
+            return Prepared {
+                notes: vec![note],
+                ..Prepared::default()
+            };
+        }
+        let mut shown: Vec<Picture> = standing
+            .pictures
+            .iter()
+            .zip(shown)
+            .map(|((picture, alt), id)| Picture {
+                attached: Some(Attached {
+                    id,
+                    alt: alt.clone(),
+                }),
+                ..picture.clone()
+            })
+            .collect();
+        let mut found = Prepared {
+            replaces: true,
+            ..Prepared::default()
+        };
+        for (wish, bytes) in wants.pictures.iter().zip(read) {
+            let (taken, reason) = match bytes.and_then(|bytes| self.pictures.take(wish, bytes)) {
+                Ok(picture) => (Some(picture), None),
+                Err(reason) => (None, Some(reason)),
+            };
+            let stands = shown.iter().position(|stands| match &taken {
+                Some(picture) => stands.sha256 == picture.sha256,
+                None => stands.source == wish.url,
+            });
+            let stands = stands.map(|place| shown.remove(place));
+            let picture = match (taken, stands) {
+                (Some(picture), stands) => Some(Picture {
+                    attached: stands.and_then(|stands| stands.attached),
+                    ..picture
+                }),
+                (None, stands) => stands,
+            };
+            found.notes.extend(reason.map(|reason| match picture {
+                Some(_) => format!("a picture of the post stays as it is: {reason}"),
+                None => format!("{}: {reason}", without(wants)),
+            }));
+            found.pictures.extend(picture);
+        }
+        found
+    }
+
+    /// Returns the ids of the pictures that a post shows, in their order; none: that could not be read.
+    fn attachments(&mut self, target: &Remote) -> Option<Vec<String>> {
+        let id = self.id_of(target).ok()?;
+        match self.status(&id) {
+            Presence::Stands(status) => Some(media_ids(&status)),
+            Presence::Gone | Presence::Unknown(_) => None,
+        }
+    }
+
+    /// Returns the ids under which a status is to name these pictures: those that the post does not show yet are uploaded.
+    /// Nothing of the status was sent if that fails.
+    pub(super) fn attach(
+        &mut self,
+        pictures: &[(Picture, String)],
+        fence: &Fence,
+    ) -> Result<Vec<String>, Outcome> {
+        let mut ids = Vec::new();
+        let mut has_uploaded = false;
+        // All pictures together leave time for the status.
+        let half = fence.first_half(self.http.clock());
+        for (picture, alt) in pictures {
+            if let Some(attached) = &picture.attached {
+                ids.push(attached.id.clone());
+                continue;
+            }
+            match self.upload(picture, alt, &half) {
+                Ok(id) => ids.push(id),
+                // Next time it would take as long again.
+                Err(Outcome::NotSent { reason })
+                    if has_uploaded && !half.is_open(self.http.clock()) =>
+                {
+                    let reason = format!("its pictures took too long: {reason}");
+                    return Err(refused(Refusal::Picture, reason));
+                }
+                Err(outcome) => return Err(outcome),
+            }
+            has_uploaded = true;
+        }
+        Ok(ids)
+    }
+
     /// Uploads one of the claim's pictures, waits until it may be used, and returns its id. Nothing of the status was sent if
     /// that fails.
-    pub(super) fn upload(
-        &mut self,
-        picture: &Picture,
-        alt: &str,
-        fence: &Fence,
-    ) -> Result<String, Outcome> {
+    fn upload(&mut self, picture: &Picture, alt: &str, fence: &Fence) -> Result<String, Outcome> {
         let Some(bytes) = self.pictures.bytes(picture) else {
             let reason = "this run does not have the picture that the claim names";
             return Err(refused(Refusal::Picture, reason.to_owned()));
@@ -114,6 +215,38 @@ impl Mastodon {
             // A missing scope (403) is no reason not to post either.
             _ => refused(Refusal::Picture, reason),
         }
+    }
+}
+
+const fn without(wants: &Wants) -> &'static str {
+    if wants.pictures.len() > 1 {
+        "the post is without one of its pictures"
+    } else {
+        "the post is without a picture"
+    }
+}
+
+/// Returns the ids of the pictures that a status shows.
+pub(super) fn media_ids(status: &Value) -> Vec<String> {
+    let media = status.get("media_attachments").and_then(Value::as_array);
+    media
+        .into_iter()
+        .flatten()
+        .filter_map(|medium| Some(Id::of(medium.get("id")?)?.text()))
+        .collect()
+}
+
+/// The server may be stricter about a picture when the status names it.
+pub(super) fn for_picture(outcome: Outcome, was_uploaded: bool) -> Outcome {
+    match outcome {
+        Outcome::Refused {
+            refusal: Refusal::Permanent,
+            reason,
+        } if was_uploaded => refused(Refusal::Picture, reason),
+        Outcome::Refused { .. }
+        | Outcome::NotSent { .. }
+        | Outcome::InDoubt { .. }
+        | Outcome::Accepted { .. } => outcome,
     }
 }
 

@@ -360,6 +360,7 @@ impl Service for Bluesky {
                 id: key.uri(&self.did),
                 url: format!("https://bsky.app/profile/{}/post/{}", self.did, key.rkey),
                 title_or_text: record::text(&stored.value).to_owned(),
+                pictures: record::pictures(&stored.value),
                 created_at: stored.at,
                 times: 1,
                 draft: false,

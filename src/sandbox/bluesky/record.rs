@@ -187,6 +187,13 @@ pub(super) fn text(post: &Value) -> &str {
     post.get("text").and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Returns the texts that stand for a post's own pictures.
+pub(super) fn pictures(post: &Value) -> Vec<String> {
+    let images = post.pointer("/embed/images").and_then(Value::as_array);
+    let alt = |image: &Value| Some(image.get("alt")?.as_str()?.to_owned());
+    images.into_iter().flatten().filter_map(alt).collect()
+}
+
 /// Returns every link of a post: the card's, the facets', the text's.
 pub(super) fn links(post: &Value) -> Vec<&str> {
     let card = post

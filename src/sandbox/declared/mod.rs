@@ -523,6 +523,7 @@ impl Service for Declared {
     fn posts(&self) -> Vec<SandboxPost> {
         self.shown()
             .map(|post| SandboxPost {
+                pictures: Vec::new(),
                 channel: self.identity.channel.clone(),
                 canonical_url: post.article.clone(),
                 id: post.id.clone(),

@@ -304,6 +304,7 @@ impl Service for Devto {
         self.articles
             .values()
             .map(|article| SandboxPost {
+                pictures: Vec::new(),
                 channel: self.identity.channel.clone(),
                 canonical_url: article.draft.canonical_url.clone().or_else(|| {
                     text::article_link(

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Effect, Fields, Mastodon, error};
+use super::{Effect, Fields, Mastodon, Status, error};
 use crate::sandbox::message::{Reply, Request};
 use crate::sandbox::service::Answer;
 
@@ -55,6 +55,36 @@ impl Mastodon {
             "description": attachment.description,
             "blurhash": null,
         })
+    }
+
+    /// Returns the pictures of a status to which an edit gives other descriptions. What it says of others is passed over.
+    pub(super) fn mended(&self, request: &Request, fields: &Fields) -> Vec<Attachment> {
+        let said = request.json();
+        let attributes = said
+            .as_ref()
+            .and_then(|said| said.get("media_attributes")?.as_array());
+        let mend = |said: &Value| {
+            let id: u64 = said.get("id")?.as_str()?.parse().ok()?;
+            let description = said.get("description")?.as_str()?;
+            let known = self.media.get(&id).filter(|_| fields.media.contains(&id))?;
+            let is_other = known.description.as_deref() != Some(description);
+            is_other.then(|| Attachment {
+                id,
+                description: Some(description.to_owned()),
+            })
+        };
+        attributes.into_iter().flatten().filter_map(mend).collect()
+    }
+
+    /// Returns what people read of a status's pictures who don't see them.
+    pub(super) fn descriptions(&self, status: &Status) -> Vec<String> {
+        let media = status.fields.media.iter();
+        media
+            .filter_map(|id| {
+                let description = self.media.get(id)?.description.clone();
+                Some(description.unwrap_or_default())
+            })
+            .collect()
     }
 
     /// Checks that every picture is there, and no other status's.

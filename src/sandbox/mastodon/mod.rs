@@ -73,7 +73,7 @@ pub(crate) enum Effect {
         #[serde(with = "wire_time")]
         at: Timestamp,
     },
-    /// A picture was uploaded.
+    /// A picture was uploaded, or has another description.
     Uploaded { attachment: Attachment },
     /// A status was deleted.
     Deleted { id: u64 },
@@ -233,7 +233,8 @@ impl Mastodon {
             sensitive: is_marked,
             ..status.fields.clone()
         };
-        if fields == standing {
+        let mended = self.mended(request, &fields);
+        if fields == standing && mended.is_empty() {
             return Reply::json(200, &self.show(status)).into();
         }
         if self.written_in_window(now) >= WRITES_MAX {
@@ -244,10 +245,13 @@ impl Mastodon {
             fields,
             ..status.clone()
         };
-        Answer {
-            reply: Reply::json(200, &self.show(&status)),
-            effects: vec![Effect::Edited { status, at: now }],
-        }
+        let reply = Reply::json(200, &self.show_mended(&status, &mended));
+        let mut effects: Vec<_> = mended
+            .into_iter()
+            .map(|attachment| Effect::Uploaded { attachment })
+            .collect();
+        effects.push(Effect::Edited { status, at: now });
+        Answer { reply, effects }
     }
 
     fn delete(&self, id: &str) -> Answer<Effect> {
@@ -480,6 +484,7 @@ impl Service for Mastodon {
                 id: status.id.to_string(),
                 url: self.status_url(status.id),
                 title_or_text: status.fields.text.clone(),
+                pictures: self.descriptions(status),
                 created_at: status.created_at,
                 times: 1,
                 draft: false,

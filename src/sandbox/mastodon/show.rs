@@ -2,17 +2,26 @@
 
 use serde_json::{Value, json};
 
+use super::media::Attachment;
 use super::{ACCOUNT_ID, CHARACTERS_MAX, LINK_LENGTH, Mastodon, Status, VERSION, html};
 
 impl Mastodon {
     pub(super) fn show(&self, status: &Status) -> Value {
+        self.show_mended(status, &[])
+    }
+
+    /// Shows a status whose pictures have other descriptions from now on.
+    pub(super) fn show_mended(&self, status: &Status, mended: &[Attachment]) -> Value {
         let fields = &status.fields;
         let host = self.identity.public_host();
         let url = self.status_url(status.id);
         let media: Vec<Value> = fields
             .media
             .iter()
-            .filter_map(|id| Some(self.show_media(self.media.get(id)?)))
+            .filter_map(|id| {
+                let other = mended.iter().find(|attachment| attachment.id == *id);
+                Some(self.show_media(other.or_else(|| self.media.get(id))?))
+            })
             .collect();
         json!({
             "id": status.id.to_string(),
