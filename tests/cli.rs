@@ -32,5 +32,6 @@ mod secrets;
 pub(crate) mod site;
 pub(crate) mod stopped;
 mod switched;
+mod taken_away;
 mod trouble;
 mod unsaved;

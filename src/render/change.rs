@@ -12,6 +12,13 @@ use crate::model::media::{Picture, PlannedPicture, Prepared};
 use crate::model::outcome::ServerLimits;
 use crate::model::post::{Post, Rendered};
 
+/// Fields of a dev.to article that stay as they are where a change does not name them.
+const DEVTO_OPTIONAL: [&str; 3] = [DEVTO_DESCRIPTION, "main_image", "series"];
+/// The one of them that can't be `null`: an empty one becomes the service's own excerpt.
+const DEVTO_DESCRIPTION: &str = "description";
+/// The field of a dev.to article that always goes out with an announcement.
+const DEVTO_TAGS: &str = "tags";
+
 /// Returns what an earlier post has beside its text.
 pub(super) fn had(post: &Post) -> Prepared {
     Prepared {
@@ -44,6 +51,9 @@ pub fn compose_change(
             Picture::keep_in(&mut fields, shown);
         } else if Picture::all_of(&rendered.post).is_empty() && !Picture::all_of(shown).is_empty() {
             Picture::insert_none_into(&mut fields);
+        }
+        if channel.kind() == Kind::Devto {
+            take_away(&mut fields, shown);
         }
     }
     Ok(Rendered {
@@ -81,6 +91,29 @@ pub fn differs(item: &Item, channel: &ChannelConfig, limits: ServerLimits, shown
 fn said(post: &Post) -> Map<String, Value> {
     let mut said = post.fields().clone();
     Picture::forget_kept_in(&mut said);
-    said.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|all| !all.is_empty()));
+    said.retain(|_, value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(all) => !all.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => true,
+    });
     said
+}
+
+/// Takes away what the article had when the post was claimed. Tags that it never had are a person's.
+fn take_away(fields: &mut Map<String, Value>, shown: &Post) {
+    for field in DEVTO_OPTIONAL {
+        let stood = shown.string(field).unwrap_or_default();
+        if !stood.is_empty() && !fields.contains_key(field) {
+            let nothing = match field {
+                DEVTO_DESCRIPTION => Value::from(""),
+                _ => Value::Null,
+            };
+            fields.insert(field.to_owned(), nothing);
+        }
+    }
+    let is_none = |tags: Option<&Value>| tags.and_then(Value::as_array).is_none_or(Vec::is_empty);
+    if is_none(fields.get(DEVTO_TAGS)) && is_none(shown.fields().get(DEVTO_TAGS)) {
+        fields.shift_remove(DEVTO_TAGS);
+    }
 }

@@ -112,6 +112,25 @@ fn a_change_does_not_say_whether_the_article_is_published() {
 }
 
 #[test]
+fn what_a_change_takes_away_is_said() {
+    let mut post = post();
+    post["tags"] = json!([]);
+    post["description"] = json!("");
+    post["main_image"] = Value::Null;
+    post["series"] = Value::Null;
+    let server = Server::start([whoami(), done()]);
+    let claim = change(ACCOUNT, &post, target());
+    let told = send(&mut *open_channel(&server), claim);
+    assert_eq!(told, format!("accepted by response: {POSTED}"));
+    let requests = server.requests();
+    let (_, body) = requests[1].rsplit_once("\n\n").unwrap();
+    assert_eq!(
+        body,
+        r##"{"article":{"title":"New","canonical_url":"https://blog.example/a","tags":[],"body_markdown":"# New\n\nText.","description":"","main_image":null,"series":null}}"##
+    );
+}
+
+#[test]
 fn a_change_is_refused_by_the_services_own_words_alone() {
     let check = |act: Act| {
         let (told, lines) = sent(change(ACCOUNT, &post(), target()), [act]);
@@ -292,9 +311,16 @@ fn an_effect_is_read_off_the_accounts_own_list() {
         check(&change, changed(&json!({ "tag_list": null }))),
         unseen
     );
-    for field in ["main_image", "series"] {
+    for (field, value) in [
+        ("main_image", json!("x")),
+        ("main_image", Value::Null),
+        ("series", json!("x")),
+        ("series", Value::Null),
+        // The service writes one of its own.
+        ("description", json!("")),
+    ] {
         let mut post = post();
-        post[field] = Value::from("x");
+        post[field] = value;
         let claim = super::later::change(ACCOUNT, &post, target());
         assert_eq!(check(&claim, changed(&json!({}))), unseen);
         assert_eq!(check(&claim, changed(&json!({ "title": "Old" }))), "absent");

@@ -196,10 +196,12 @@ fn a_change_and_a_draft_fit_forems_own_specification() {
     let Opening::Ready(session) = channel.open() else {
         panic!("the key is right")
     };
-    let claim = |operation: Operation, target: Option<Remote>, title: &str| {
-        let post = json!({
+    let claim = |operation: Operation, target: Option<Remote>, title: &str, more: &Value| {
+        let mut post = json!({
             "title": title, "body_markdown": "# It", "canonical_url": "https://blog.example/a", "tags": ["news"], "published": true,
         });
+        let fields = post.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
         let claim = claim(
             session.account.as_str(),
             post,
@@ -214,7 +216,12 @@ fn a_change_and_a_draft_fit_forems_own_specification() {
         };
         (PushedClaim::prove(claim.clone(), &landing).unwrap(), claim)
     };
-    let (publish, _) = claim(Operation::Publish, None, "Old");
+    let (publish, _) = claim(
+        Operation::Publish,
+        None,
+        "Old",
+        &json!({ "description": "On it", "main_image": "https://blog.example/a.png", "series": "Of it" }),
+    );
     let Outcome::Accepted { remote, .. } = channel.publish(&[publish]) else {
         panic!("it is accepted")
     };
@@ -222,10 +229,19 @@ fn a_change_and_a_draft_fit_forems_own_specification() {
         remote: remote.clone(),
         evidence,
     };
-    let (update, changed) = claim(Operation::Update(1), Some(remote.clone()), "New");
+    let (update, changed) = claim(
+        Operation::Update(1),
+        Some(remote.clone()),
+        "New",
+        &json!({}),
+    );
     assert_eq!(channel.update(&update), accepted(Evidence::Response));
     assert_eq!(channel.effect(&changed), Lookup::Found(remote.clone()));
-    let (retract, gone) = claim(Operation::Retract, Some(remote.clone()), "New");
+    // What the article has no more is said, and fits.
+    let nothing = json!({ "tags": [], "description": "", "main_image": null, "series": null });
+    let (update, _) = claim(Operation::Update(2), Some(remote.clone()), "New", &nothing);
+    assert_eq!(channel.update(&update), accepted(Evidence::Response));
+    let (retract, gone) = claim(Operation::Retract, Some(remote.clone()), "New", &json!({}));
     assert_eq!(channel.retract(&retract), accepted(Evidence::ReadBack));
     assert_eq!(channel.effect(&gone), Lookup::Found(remote.clone()));
     let posts: Vec<(String, bool)> = held
@@ -235,5 +251,5 @@ fn a_change_and_a_draft_fit_forems_own_specification() {
         .map(|post| (post.title_or_text, post.draft))
         .collect();
     assert_eq!(posts, [("New".to_owned(), true)]);
-    assert_eq!(held.relay.count("PUT /api/articles/"), 2);
+    assert_eq!(held.relay.count("PUT /api/articles/"), 3);
 }

@@ -1,7 +1,8 @@
 //! Changes of articles, and taking them down.
 //!
 //! The API deletes nothing: an article that is taken down is a draft afterwards, which its author alone sees. So a
-//! change leaves out whether the article is published: what a person decided about that stays.
+//! change leaves out whether the article is published: what a person decided about that stays. What it takes away its claim
+//! says, as `null` or an empty text.
 
 use std::collections::BTreeSet;
 use std::slice;
@@ -181,6 +182,8 @@ impl Article {
     fn shows(&self, post: &Post) -> Option<bool> {
         let is_same = |field: &str, shown: Option<&String>| {
             let wanted = post.string(field).map(evened);
+            // What is shown in the place of nothing is the service's own.
+            let wanted = wanted.filter(|text| !text.is_empty());
             wanted.is_none() || wanted == shown.map(|shown| evened(shown))
         };
         let body = post.string("body_markdown").map(digest);
@@ -199,10 +202,12 @@ impl Article {
         };
         let unseen = ["main_image", "series"];
         let is_unseen = |field: &&str| post.fields().contains_key(*field);
+        let is_taken_away = post.string("description") == Some("");
         if !is_shown || has_tags == Some(false) {
             return Some(false);
         }
-        (has_tags.is_some() && !unseen.iter().any(is_unseen)).then_some(true)
+        let is_all_seen = !is_taken_away && !unseen.iter().any(is_unseen);
+        (has_tags.is_some() && is_all_seen).then_some(true)
     }
 }
 

@@ -13,6 +13,10 @@ use crate::sandbox::text::escape;
 const TITLE_MAX: usize = 128;
 const BODY_BYTES_MAX: usize = 800 * 1024;
 const TAGS_MAX: usize = 4;
+/// Where the excerpt of a text without a description ends.
+const EXCERPT_MAX: usize = 101;
+/// The id of whatever series an article is in.
+const SERIES_ID: u64 = 30_017;
 /// Longest list of tags, joined by commas.
 const TAG_LIST_MAX: usize = 126;
 
@@ -118,6 +122,10 @@ impl Draft {
             },
         };
         draft.obey_front_matter();
+        // What is no description becomes one, and stays.
+        draft.description = draft
+            .description
+            .or_else(|| Some(excerpt(&draft.body_markdown)));
         draft
     }
 
@@ -197,6 +205,17 @@ impl Draft {
     }
 }
 
+/// Returns what stands for a description that the author did not write.
+fn excerpt(body: &str) -> String {
+    let start: String = body.chars().take(EXCERPT_MAX).collect();
+    let start = start.replace('\n', " ");
+    match start.trim() {
+        "" => "A post by Rehearsal".to_owned(),
+        text if body.chars().count() >= EXCERPT_MAX => format!("{text}..."),
+        text => text.to_owned(),
+    }
+}
+
 fn tag_list<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
     for tag in tags.flat_map(|tags| tags.split(',')) {
@@ -258,7 +277,7 @@ impl Article {
         shown.extend(object(json!({
             "readable_publish_date": self.published_at.map(|time| time.to_chrono().format("%b %-d").to_string()),
             "social_image": self.draft.main_image,
-            "collection_id": null,
+            "collection_id": self.draft.series.as_ref().map(|_| SERIES_ID),
             "created_at": seconds(self.created_at),
             "edited_at": self.edited_at.map(seconds),
             "crossposted_at": null,
