@@ -71,7 +71,7 @@ fn every_key_is_read() {
     assert_eq!(config.site.max_new, 4);
     assert_eq!(config.site.wait_live, Duration::from_mins(10));
     assert_eq!(config.site.overdue, Duration::from_hours(12));
-    insta::assert_snapshot!(format!("{:?}", config.channels[1]), @r#"ChannelConfig { rules: ChannelRules { name: ChannelName("bluesky"), kind: Bluesky, policy: Verified, gate: Confirm, interval: 2s, timeout: 20s, send_window: 40s, quarantine: 900s, settle: 30s, lookups: [5s, 60s], max_attempts: 3, precheck: false, follow_edits: false, since: Some(Timestamp(1780308000000)), delay: 3600s, hours: Some(Hours { from_minute: 1320, to_minute: 390, timezone: Europe/Berlin }) }, service: Bluesky { handle: "blog.example", service: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("pds.blog.example")), port: None, path: "/", query: None, fragment: None }, app_password_env: "BSKY_PASSWORD", labels: ["porn", "nudity"] }, template: "{{ title }}\n{{ hashtags }}\n{{ url }}", language: Some("en-GB") }"#);
+    insta::assert_snapshot!(format!("{:?}", config.channels[1]), @r#"ChannelConfig { rules: ChannelRules { name: ChannelName("bluesky"), kind: Bluesky, policy: Verified, gate: Confirm, interval: 2s, timeout: 20s, send_window: 40s, quarantine: 900s, settle: 30s, lookups: [5s, 60s], max_attempts: 3, precheck: false, follow_edits: false, since: Some(Timestamp(1780308000000)), delay: 3600s, hours: Some(Hours { from_minute: 1320, to_minute: 390, timezone: Europe/Berlin }) }, service: Bluesky { handle: "blog.example", service: Some(Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("pds.blog.example")), port: None, path: "/", query: None, fragment: None }), resolver: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("resolver.blog.example")), port: None, path: "/", query: None, fragment: None }, plc_directory: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("plc.blog.example")), port: None, path: "/dids/", query: None, fragment: None }, app_password_env: "BSKY_PASSWORD", labels: ["porn", "nudity"] }, template: "{{ title }}\n{{ hashtags }}\n{{ url }}", language: Some("en-GB") }"#);
     insta::assert_snapshot!(
         format!("{:?}\n{:?}", config.channels[2].service, config.channels[3].service),
         @r#"
@@ -120,7 +120,7 @@ kind = \"devto\"
     search at_least_once auto every 0ns timeout 30s window 30s quarantine 0ns settle 0ns lookups [3s, 10s, 30s] attempts 5 precheck false
       IndexNow { key: "0123456789abcdef", key_location: None, endpoint: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("api.indexnow.org")), port: None, path: "/indexnow", query: None, fragment: None } } "{{ title }}\n\n{{ url }}"
     bluesky keyed auto every 1s timeout 30s window 30s quarantine 0ns settle 0ns lookups [3s, 10s, 30s] attempts 5 precheck true
-      Bluesky { handle: "blog.example", service: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("bsky.social")), port: None, path: "/", query: None, fragment: None }, app_password_env: "BLUESKY_APP_PASSWORD", labels: [] } "{{ title }}\n\n{{ url }}"
+      Bluesky { handle: "blog.example", service: None, resolver: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("bsky.social")), port: None, path: "/", query: None, fragment: None }, plc_directory: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("plc.directory")), port: None, path: "/", query: None, fragment: None }, app_password_env: "BLUESKY_APP_PASSWORD", labels: [] } "{{ title }}\n\n{{ url }}"
     mastodon verified auto every 1s timeout 30s window 30s quarantine 600s settle 60s lookups [3s, 10s, 30s] attempts 5 precheck true
       Mastodon { server: Url { scheme: "https", cannot_be_a_base: false, username: "", password: None, host: Some(Domain("mastodon.example")), port: None, path: "/", query: None, fragment: None }, token_env: "MASTODON_TOKEN", visibility: Public, content_warning: None } "{{ title }}\n\n{{ url }}"
     devto verified auto every 4s timeout 30s window 30s quarantine 600s settle 60s lookups [3s, 10s, 30s] attempts 5 precheck true
@@ -351,6 +351,8 @@ fn values_have_the_right_form() {
         ("mastodon", "lookups = []"),
         ("mastodon", "language = \"zh-Hant-TW\""),
         ("bluesky", "service = \"https://bsky.social\""),
+        ("bluesky", "resolver = \"http://localhost:2583\""),
+        ("bluesky", "plc_directory = \"https://plc.example\""),
         ("devto", "organization_id = 7"),
     ] {
         assert!(

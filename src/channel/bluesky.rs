@@ -6,7 +6,9 @@
 //!
 //! Everything goes to the account's own server (PDS): it reads what it wrote; the AppView may lag.
 
+mod did;
 mod found;
+pub(crate) mod home;
 mod later;
 
 use std::time::Duration;
@@ -15,6 +17,7 @@ use serde_json::{Value, json};
 use ureq::http::header::AUTHORIZATION;
 use url::Url;
 
+use self::home::{Home, Whereabouts};
 use super::Channel;
 use super::answer::Answer;
 use super::common::{Closed, below, cannot_tell, check_account, refused, single_claim, trouble_of};
@@ -49,9 +52,11 @@ const RELOGIN_WAIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Bluesky {
     http: Http,
-    service: Url,
+    whereabouts: Whereabouts,
     identifier: String,
     password: Secret,
+    /// Where the account was found, if it had to be looked for.
+    home: Option<Home>,
     login: Option<Login>,
     pictures: Pictures,
     /// The last list that was asked for was read as far back as it was asked for.
@@ -71,13 +76,19 @@ struct Login {
 }
 
 impl Bluesky {
-    /// Takes an account's handle or DID, its app password, and the server that logs it in.
-    pub(crate) fn new(http: Http, service: Url, identifier: String, password: Secret) -> Self {
+    /// Takes an account's handle or DID, its app password, and where it is.
+    pub(crate) fn new(
+        http: Http,
+        whereabouts: Whereabouts,
+        identifier: String,
+        password: Secret,
+    ) -> Self {
         Self {
             http,
-            service,
+            whereabouts,
             identifier,
             password,
+            home: None,
             login: None,
             pictures: Pictures::new(found::PICTURE_BYTES_MAX),
             reached: false,
@@ -101,28 +112,41 @@ impl Bluesky {
         Ok(login)
     }
 
+    /// The password is sent to the configured server, or else to the account's own, and nowhere else.
     fn log_in(&mut self, now: Duration) -> Result<Login, Closed> {
+        let (entrance, home) = if let Some(service) = &self.whereabouts.service {
+            (service.clone(), None)
+        } else {
+            let home = self.home()?;
+            (home.entrance(), Some(home))
+        };
         let body = json!({
             "identifier": self.identifier,
             "password": self.password.expose(),
         });
-        let request = Request::post(
-            xrpc(&self.service, "com.atproto.server.createSession"),
-            &body,
-        );
+        let request = Request::post(xrpc(&entrance, "com.atproto.server.createSession"), &body);
         let answer = self
             .http
             .send(&request)
             .of_read()
             .map_err(|reason| closed(Trouble::Unreachable, reason))?;
         if answer.status != 200 {
-            let trouble = match answer.json_error().as_deref() {
+            let error = answer.json_error();
+            let trouble = match error.as_deref() {
                 Some("AccountTakedown" | "AccountDeactivated" | "InvalidRequest") => {
                     Trouble::Credentials
                 }
                 _ => trouble_of(&answer),
             };
-            return Err(closed(trouble, self.http.describe(&answer)));
+            let mut reason = self.http.describe(&answer);
+            // A server says the same of a wrong password and of an account that is not its own.
+            if home.is_none()
+                && error.as_deref() == Some("AuthenticationRequired")
+                && let Some(elsewhere) = self.elsewhere(&entrance)
+            {
+                reason = format!("{reason}; {elsewhere}");
+            }
+            return Err(closed(trouble, reason));
         }
         let session = answer.json().unwrap_or_default();
         let text = |field: &str| session.get(field).and_then(Value::as_str);
@@ -143,10 +167,22 @@ impl Bluesky {
             Some(handle) if handle != "handle.invalid" => handle,
             _ => did,
         };
+        let server = match home {
+            None => own_server(&entrance, session.get("didDoc"))?,
+            Some(home) if home.did == did => home.server,
+            Some(home) => {
+                let did = self.http.scrubber().line(did);
+                let reason = format!(
+                    "`{}` is {}, but {entrance} logs us in as {did}: nothing is sent",
+                    self.identifier, home.did
+                );
+                return Err(closed(Trouble::Credentials, reason));
+            }
+        };
         Ok(Login {
             did: did.to_owned(),
             name: name.to_owned(),
-            server: own_server(&self.service, session.get("didDoc"))?,
+            server,
             token,
             clock_skew: answer.clock_skew(),
             made_at: now,
@@ -274,6 +310,10 @@ impl Channel for Bluesky {
 
     fn reached(&self) -> bool {
         self.reached
+    }
+
+    fn found_on(&self) -> Option<String> {
+        self.home.as_ref().map(Home::tell)
     }
 
     fn publish(&mut self, claims: &[PushedClaim]) -> Outcome {

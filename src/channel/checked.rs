@@ -135,6 +135,10 @@ impl<C: Channel> Channel for Checked<C> {
         self.inner.missing_rights()
     }
 
+    fn found_on(&self) -> Option<String> {
+        self.inner.found_on().map(|found| self.reason(found))
+    }
+
     fn prepare(&mut self, wants: &Wants, pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {
         let mut found = self.inner.prepare(wants, pictures);
         found.mentions.retain(|_name, id| self.scrubber.passes(id));

@@ -22,7 +22,8 @@ use url::{Host, Url};
 
 pub(crate) use self::phase::Fence;
 use self::phase::{Phase, PhaseConnector, SharedProgress};
-use self::public::PublicResolver;
+pub(crate) use self::public::may_be_public;
+use self::public::{GuardedResolver, PublicResolver, Strangers};
 use super::answer::{Answer, Reply};
 use super::redact::Scrubber;
 use crate::clock::Clock;
@@ -80,6 +81,7 @@ pub(crate) struct Http {
     timeout: Duration,
     deadline: Duration,
     scrubber: Scrubber,
+    strangers: Strangers,
 }
 
 impl Http {
@@ -95,14 +97,25 @@ impl Http {
         R: Resolver,
     {
         let progress = SharedProgress::default();
+        let strangers = Strangers::default();
+        let wire = Wire {
+            connector: wire.connector,
+            resolver: GuardedResolver::new(wire.resolver, strangers.clone()),
+        };
         Self {
             agent: agent(wire, Proxy::try_from_env(), &progress, &clock),
+            strangers,
             progress,
             deadline: clock.elapsed() + timeout,
             clock,
             timeout,
             scrubber,
         }
+    }
+
+    /// Takes note that a stranger named this URL's host: it is reached on the public net only.
+    pub(crate) fn distrust(&self, url: &Url) {
+        self.strangers.add(url);
     }
 
     /// Starts the time of one call of the channel: all its requests together have one timeout.

@@ -41,6 +41,11 @@ pub trait Channel: Send {
         None
     }
 
+    /// Returns the server that keeps the account and where it was logged in, where [`Channel::open`] had to find them.
+    fn found_on(&self) -> Option<String> {
+        None
+    }
+
     /// Finds what a post needs before its claim. `pictures` are what was read of each picture that it wants, or why it
     /// could not be. Sends nothing that shows; what is missing is left out of the post.
     fn prepare(&mut self, _wants: &Wants, _pictures: Vec<Result<Vec<u8>, String>>) -> Prepared {

@@ -8,6 +8,7 @@ use ureq::unversioned::transport::{Connector, Transport};
 
 use super::Channel;
 use super::bluesky::Bluesky;
+use super::bluesky::home::Whereabouts;
 use super::checked::Checked;
 use super::declared::{Declared, secret_forms};
 use super::devto::Devto;
@@ -90,17 +91,20 @@ where
         ServiceConfig::Bluesky {
             handle,
             service,
+            resolver,
+            plc_directory,
             app_password_env,
             labels: _,
         } => {
             let password = secret(app_password_env)?;
             let scrubber = Scrubber::of(&password);
-            let channel = Bluesky::new(
-                http(scrubber.clone()),
-                service.clone(),
-                handle.clone(),
-                password,
-            );
+            let whereabouts = Whereabouts {
+                service: service.clone(),
+                resolver: resolver.clone(),
+                plc_directory: plc_directory.clone(),
+            };
+            let http = http(scrubber.clone());
+            let channel = Bluesky::new(http, whereabouts, handle.clone(), password);
             Box::new(Checked::new(channel, scrubber))
         }
         ServiceConfig::Mastodon {

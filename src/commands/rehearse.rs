@@ -311,7 +311,7 @@ fn directed(
                 app_password_env,
                 ..
             } => {
-                *service = base;
+                *service = Some(base);
                 *app_password_env = variable;
             }
             ServiceConfig::Mastodon {

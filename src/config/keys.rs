@@ -60,7 +60,14 @@ pub const CHANNEL_KEYS: [&str; 18] = [
 pub const fn kind_keys(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::IndexNow => &["key", "key_location", "engine", "endpoint"],
-        Kind::Bluesky => &["handle", "service", "app_password_env", "labels"],
+        Kind::Bluesky => &[
+            "handle",
+            "service",
+            "resolver",
+            "plc_directory",
+            "app_password_env",
+            "labels",
+        ],
         Kind::Mastodon => &["server", "token_env", "visibility", "content_warning"],
         Kind::Devto => &["server", "api_key_env", "published", "organization_id"],
         Kind::Http => &HTTP_KEYS,

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use toml::de::DeTable;
+use url::Url;
 
 use super::channel::{self, Loaded};
 use super::document::{Findings, Section};
 use super::keys::{CHANNEL_KEYS, LEDGER_KEYS, ROOT_KEYS, SITE_KEYS, kind_keys};
+use super::service::BLUESKY_RESOLVER;
 use super::{Config, ConfigError, Problem, ServiceConfig, advice, ledger, site};
 use crate::model::channel::Kind;
 
@@ -126,7 +128,10 @@ fn account_of(service: &ServiceConfig) -> (Kind, String, String) {
             handle, service, ..
         } => (
             Kind::Bluesky,
-            service.to_string(),
+            // Where the server is found by the handle, that is most often the same one.
+            service
+                .as_ref()
+                .map_or_else(|| BLUESKY_RESOLVER.to_owned(), Url::to_string),
             handle.to_ascii_lowercase(),
         ),
         ServiceConfig::Mastodon {

@@ -238,8 +238,12 @@ pub enum ServiceConfig {
     Bluesky {
         /// Handle or DID.
         handle: String,
-        /// Entryway, or the account's own server.
-        service: Url,
+        /// Entryway, or the account's own server; none: it is found by the handle.
+        service: Option<Url>,
+        /// Who knows the DID of a handle.
+        resolver: Url,
+        /// Who knows the document of a `did:plc`.
+        plc_directory: Url,
         /// Environment variable with the app password.
         app_password_env: String,
         /// What every post warns of, in the service's own words.

@@ -25,7 +25,9 @@ const INDEXNOW_ENGINES: [(&str, &str); 8] = [
     ),
 ];
 const INDEXNOW_ENDPOINT: &str = "https://api.indexnow.org/indexnow";
-const BLUESKY_SERVICE: &str = "https://bsky.social/";
+/// Bluesky's own server finds every handle of the network, by DNS and by file.
+pub(super) const BLUESKY_RESOLVER: &str = "https://bsky.social/";
+const PLC_DIRECTORY: &str = "https://plc.directory/";
 const DEVTO_SERVER: &str = "https://dev.to/";
 
 /// Keys under which people put secrets in other tools' files.
@@ -184,11 +186,15 @@ fn read_bluesky(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<Se
         handle,
     );
     let service = section.read("service", findings, server);
+    let resolver = section.read("resolver", findings, server);
+    let plc_directory = section.read("plc_directory", findings, server);
     let app_password_env = section.read("app_password_env", findings, variable);
     let labels = section.read("labels", findings, |value| words(value, &LABELS));
     Some(ServiceConfig::Bluesky {
         handle: value_of(handle)?,
-        service: value_of(service).unwrap_or_else(|| known_url(BLUESKY_SERVICE)),
+        service: value_of(service),
+        resolver: value_of(resolver).unwrap_or_else(|| known_url(BLUESKY_RESOLVER)),
+        plc_directory: value_of(plc_directory).unwrap_or_else(|| known_url(PLC_DIRECTORY)),
         app_password_env: value_of(app_password_env)
             .unwrap_or_else(|| "BLUESKY_APP_PASSWORD".to_owned()),
         labels: value_of(labels).unwrap_or_default(),

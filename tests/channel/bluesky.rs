@@ -21,10 +21,17 @@ fn open_channel(server: &Server) -> Box<dyn Channel> {
     channel(service(&server.url()), TestClock::still())
 }
 
+/// A service on this machine asks nobody outside.
+fn elsewhere() -> Url {
+    Url::parse("https://elsewhere.example/").unwrap()
+}
+
 fn service(url: &Url) -> ServiceConfig {
     ServiceConfig::Bluesky {
         handle: "blog.example".to_owned(),
-        service: url.clone(),
+        service: Some(url.clone()),
+        resolver: elsewhere(),
+        plc_directory: elsewhere(),
         app_password_env: "SECRET".to_owned(),
         labels: Vec::new(),
     }

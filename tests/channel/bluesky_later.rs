@@ -17,7 +17,9 @@ const GET: &str = "GET /xrpc/com.atproto.repo.getRecord?repo=did%3Aplc%3Asr5mvwo
 fn open_channel(server: &Server) -> Box<dyn Channel> {
     let service = ServiceConfig::Bluesky {
         handle: "blog.example".to_owned(),
-        service: server.url(),
+        service: Some(server.url()),
+        resolver: server.url(),
+        plc_directory: server.url(),
         app_password_env: "SECRET".to_owned(),
         labels: Vec::new(),
     };

@@ -1,6 +1,7 @@
 //! The channels against scripted servers: what they send, and what they make of each answer.
 
 mod bluesky;
+mod bluesky_home;
 mod bluesky_later;
 mod connections;
 mod devto;

@@ -95,6 +95,44 @@ fn a_site_that_is_in_order_is_told_so_before_and_after_its_first_run() {
 }
 
 #[test]
+fn a_server_that_was_found_is_named() {
+    let site = Plan::of(&[("bluesky", Kind::Bluesky)]).articles(1).start();
+    let configuration = site.configuration();
+    let (before, rest) = configuration.split_once("service = ").unwrap();
+    let (base, after) = rest.split_once('\n').unwrap();
+    let by_handle = format!("{before}resolver = {base}\nplc_directory = {base}\n{after}");
+    site.write("sayonce.toml", &by_handle);
+    let ran = site.sayonce(&["doctor"]);
+    ran.assert_code(0);
+    let server = base.trim_matches('"');
+    let said = said(&ran, &site).replace(server, "http://SERVER");
+    let lines = said.lines().filter(|line| line.contains("bluesky, "));
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
+    ok       bluesky, login: did:plc:igrx6wyc5jstfcqwtnlgzm5u
+    ok       bluesky, server: http://SERVER
+    ok       bluesky, clock: no difference that shows
+    ok       bluesky, texts: 1 text fits, limit 300
+    ");
+    site.run(&[]).assert_code(0);
+    site.assert_exactly_once();
+
+    // It may be the handle that leads to the wrong account.
+    let refused = site
+        .program(&["doctor"])
+        .environment([("BLUESKY_APP_PASSWORD", "wrong")])
+        .run();
+    refused.assert_code(5);
+    let lines = refused.stdout.lines();
+    let lines = lines
+        .skip_while(|line| !line.contains("bluesky, login"))
+        .take(2);
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+    wrong    bluesky, login: HTTP 401: {"error":"AuthenticationRequired","message":"Invalid identifier or password"}
+               if the handle is right, make a new secret there, and set it where this runs
+    "#);
+}
+
+#[test]
 fn secrets_that_are_missing_or_wrong() {
     let site = three_channels().articles(1).start();
     let wrong = site

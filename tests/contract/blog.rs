@@ -110,6 +110,14 @@ impl Blog {
         self.program().run()
     }
 
+    /// `doctor` to its end.
+    pub(super) fn doctor(&self) -> Ran {
+        Program::sayonce(&self.path("site"), &self.path("home"))
+            .arguments(["doctor"])
+            .environment([(self.secret.0, self.secret.1.as_str())])
+            .run()
+    }
+
     /// `run`, going on.
     pub(super) fn start(&self) -> Running {
         self.program().start()

@@ -128,6 +128,9 @@ fn a_job_posts_each_article_once_and_whole() {
         })
     );
 
+    // One login, for the list that comes first and for all of them.
+    assert_eq!(relay.count(LOGIN), 1);
+
     // Again: nothing is written.
     assert_eq!(relay.count(PUT), 5);
     let again = blog.run();
@@ -149,6 +152,57 @@ fn a_job_posts_each_article_once_and_whole() {
     );
     assert_eq!(relay.count(PUT), 5);
     assert_eq!(records(pds, &account), stored);
+}
+
+/// The handle is all that is configured; the network's own directory leads to the server.
+#[test]
+fn an_account_is_found_by_its_handle() {
+    let Some(pds) = Pds::shared() else { return };
+    let account = pds.account("job-found");
+    let resolver = Relay::before(pds.url());
+    let directory = Relay::before(pds.plc_directory());
+    let channel = |handle: &str| {
+        format!(
+            "kind = \"bluesky\"\nhandle = \"{handle}\"\nresolver = \"{}\"\nplc_directory = \"{}\"\napp_password_env = \"{SECRET}\"\n",
+            resolver.url(),
+            directory.url()
+        )
+    };
+    let mut blog = Blog::new(&channel(&account.handle), (SECRET, &account.app_password));
+    let ran = blog.run();
+    ran.assert_code(0);
+    assert_eq!(ran.summary(), "done 5");
+    assert_eq!(records(pds, &account).len(), 5);
+    // Once a run, and nothing else was asked there: no login, no write.
+    let asked = (
+        resolver.count("resolveHandle"),
+        directory.count(&account.did),
+    );
+    assert_eq!(asked, (1, 1));
+    assert_eq!((resolver.count(" "), directory.count(" ")), (1, 1));
+
+    let doctor = blog.doctor().stdout;
+    let server = format!("there, server: {}\n", pds.url());
+    assert!(doctor.contains(&server), "{doctor}");
+
+    // A DID needs no resolver.
+    blog.configure(&account.handle, &account.did);
+    blog.throw_ledger_away();
+    let adopted = blog.run();
+    adopted.assert_code(0);
+    assert_eq!(adopted.summary(), "done 5");
+    assert_eq!(resolver.count("resolveHandle"), 2, "doctor's");
+
+    // A wrong password is the password's trouble, and it went to the account's server alone.
+    blog.take_secret("wrong-pass-word-here");
+    let refused = blog.doctor().stdout;
+    assert!(
+        refused.contains("Invalid identifier or password"),
+        "{refused}"
+    );
+    assert_eq!(resolver.count("createSession"), 0);
+    assert_eq!(directory.count("createSession"), 0);
+    assert_eq!(records(pds, &account).len(), 5);
 }
 
 /// A blog before a relay before the server.

@@ -130,6 +130,7 @@ pub(in crate::contract) struct Pds {
 #[derive(Debug, Deserialize)]
 struct PdsSaid {
     url: String,
+    plc: String,
     accounts: BTreeMap<String, PdsAccount>,
 }
 
@@ -146,7 +147,19 @@ pub(in crate::contract) struct PdsAccount {
 
 impl Pds {
     /// The accounts, each of one test.
-    const ACCOUNTS: [&str; 6] = ["alike", "killed", "lost", "passwords", "tokens", "whole"];
+    const ACCOUNTS: [&str; 11] = [
+        "alike",
+        "job-album",
+        "job-card",
+        "job-found",
+        "job-refused",
+        "job-uploads",
+        "killed",
+        "lost",
+        "passwords",
+        "tokens",
+        "whole",
+    ];
 
     /// Starts it, or takes the one that runs; none where it is not installed.
     pub(in crate::contract) fn shared() -> Option<&'static Self> {
@@ -165,6 +178,11 @@ impl Pds {
 
     pub(in crate::contract) fn url(&self) -> &str {
         &self.said.url
+    }
+
+    /// The directory of DIDs that this server registers its accounts with.
+    pub(in crate::contract) fn plc_directory(&self) -> &str {
+        &self.said.plc
     }
 
     pub(in crate::contract) fn account(&self, name: &str) -> PdsAccount {

@@ -74,6 +74,29 @@ impl Client<'_> {
 const RKEY: &str = "3mabcdefghi2z";
 
 #[test]
+fn the_account_is_found_by_its_handle() {
+    let world = start(Kind::Bluesky);
+    let resolve = |handle: &str| {
+        let target = format!("/xrpc/com.atproto.identity.resolveHandle?handle={handle}");
+        world.get_answer(&Call::new("GET", target))
+    };
+    let unknown = r#"400 {"error":"InvalidRequest","message":"Unable to resolve handle"}"#;
+    assert_eq!(resolve("").line(), unknown);
+    // Whoever is asked for first is the account.
+    let did = resolve("first.example").string("/did");
+    let document = world.get_answer(&Call::new("GET", format!("/{did}")));
+    assert_eq!(document.string("/id"), did);
+    assert_eq!(document.string("/alsoKnownAs/0"), "at://first.example");
+    assert_eq!(document.string("/service/0/id"), "#atproto_pds");
+    let other = Call::new("GET", "/did:plc:zzzzzzzzzzzzzzzzzzzzzzzz".to_owned());
+    assert_eq!(world.get_answer(&other).status, 404);
+    // Then it is the one that logged in.
+    assert_eq!(login(&world).did, did);
+    assert_eq!(resolve("blog.example").string("/did"), did);
+    assert_eq!(resolve("first.example").line(), unknown);
+}
+
+#[test]
 fn a_put_that_must_not_overwrite_can_be_repeated_for_ever() {
     let world = start(Kind::Bluesky);
     let client = login(&world);

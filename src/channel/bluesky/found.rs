@@ -54,10 +54,8 @@ impl Bluesky {
     }
 
     fn did_of(&mut self, name: &str) -> Result<String, String> {
-        let server = self
-            .login
-            .as_ref()
-            .map_or(&self.service, |login| &login.server);
+        let login = self.login.as_ref().map(|login| &login.server);
+        let server = login.unwrap_or(&self.whereabouts.resolver);
         let mut url = xrpc(server, "com.atproto.identity.resolveHandle");
         url.query_pairs_mut().append_pair("handle", name);
         self.http.begin();

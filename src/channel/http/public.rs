@@ -1,11 +1,14 @@
 //! Finding hosts for requests whose addresses strangers may have chosen.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
+use url::{Host, Url};
 
 /// Finds hosts on the public net only: a name must not lead to this machine or to its neighbours.
 ///
@@ -21,13 +24,74 @@ impl Resolver for PublicResolver {
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.0.resolve(uri, config, timeout)?;
-        match found.iter().find(|address| !is_public(address.ip())) {
-            None => Ok(found),
-            Some(address) => Err(ureq::Error::Io(std::io::Error::new(
-                std::io::ErrorKind::PermissionDenied,
-                format!("its address, {}, is not public", address.ip()),
-            ))),
+        check(found, "")
+    }
+}
+
+/// Hosts that a stranger named to a channel whose other hosts stand in the configuration.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Strangers(Arc<Mutex<BTreeSet<String>>>);
+
+impl Strangers {
+    /// From now on this URL's host is reached on the public net only.
+    pub(super) fn add(&self, url: &Url) {
+        let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.extend(url.host_str().map(str::to_owned));
+    }
+
+    fn has(&self, uri: &Uri) -> bool {
+        let hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uri.host().is_some_and(|host| hosts.contains(host))
+    }
+}
+
+/// Finds hosts as another does, and strangers' hosts on the public net only. What goes by way of a proxy is found by the
+/// proxy, which is the user's own.
+#[derive(Debug)]
+pub(super) struct GuardedResolver<R> {
+    inner: R,
+    strangers: Strangers,
+}
+
+impl<R> GuardedResolver<R> {
+    /// Makes a finder that knows the strangers, also those to come.
+    pub(super) fn new(inner: R, strangers: Strangers) -> Self {
+        Self { inner, strangers }
+    }
+}
+
+impl<R: Resolver> Resolver for GuardedResolver<R> {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.inner.resolve(uri, config, timeout)?;
+        if self.strangers.has(uri) {
+            return check(found, ", and the configuration does not name it");
         }
+        Ok(found)
+    }
+}
+
+/// Whether a URL's host may lie on the public net, as far as the URL tells.
+pub(crate) fn may_be_public(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name.trim_end_matches('.').contains('.'),
+        Some(Host::Ipv4(address)) => is_public(IpAddr::V4(address)),
+        Some(Host::Ipv6(address)) => is_public(IpAddr::V6(address)),
+        None => false,
+    }
+}
+
+fn check(found: ResolvedSocketAddrs, but: &str) -> Result<ResolvedSocketAddrs, ureq::Error> {
+    match found.iter().find(|address| !is_public(address.ip())) {
+        None => Ok(found),
+        Some(address) => Err(ureq::Error::Io(std::io::Error::new(
+            std::io::ErrorKind::PermissionDenied,
+            format!("its address, {}, is not public{but}", address.ip()),
+        ))),
     }
 }
 

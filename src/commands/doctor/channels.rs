@@ -106,7 +106,7 @@ impl Visit<'_> {
             Opening::Closed { trouble, reason } => {
                 let exit = exit_of(trouble);
                 let advice = if trouble == Trouble::Credentials {
-                    "make a new secret there, and set it where this runs"
+                    self.advice()
                 } else {
                     "try again later; a run would leave what is due here to the next one"
                 };
@@ -116,6 +116,8 @@ impl Visit<'_> {
         };
         if self.channel.kind().traits().readable {
             checks.push(self.check("login", Verdict::Ok, session.account.as_str()));
+            let found = service.found_on();
+            checks.extend(found.map(|server| self.check("server", Verdict::Ok, server)));
             checks.extend(self.rights(service.as_mut()));
         }
         let rows = self.snapshot.rows.values().map(|stored| &stored.row);
@@ -124,6 +126,19 @@ impl Visit<'_> {
         }
         checks.extend(self.clock(&session));
         Some(session)
+    }
+
+    /// What to do about credentials that are refused. An account that had to be found may be another than it should be.
+    fn advice(&self) -> &'static str {
+        let is_found = matches!(
+            &self.channel.service,
+            ServiceConfig::Bluesky { service: None, .. }
+        );
+        if is_found {
+            "if the handle is right, make a new secret there, and set it where this runs"
+        } else {
+            "make a new secret there, and set it where this runs"
+        }
     }
 
     fn rights(&self, service: &mut dyn Channel) -> Option<Check> {

@@ -90,24 +90,25 @@ impl Bluesky {
     pub(super) fn account(&self) -> Map<String, Value> {
         let mut account = Map::new();
         account.insert("did".to_owned(), json!(self.did));
-        account.insert(
-            "didDoc".to_owned(),
-            json!({
-                "@context": ["https://www.w3.org/ns/did/v1"],
-                "id": self.did,
-                "alsoKnownAs": [format!("at://{}", self.handle)],
-                "service": [{
-                    "id": "#atproto_pds",
-                    "type": "AtprotoPersonalDataServer",
-                    "serviceEndpoint": self.identity.url
-                }]
-            }),
-        );
+        account.insert("didDoc".to_owned(), self.document());
         account.insert("handle".to_owned(), json!(self.handle));
         account.insert("email".to_owned(), json!("blog@rehearsal.example"));
         account.insert("emailConfirmed".to_owned(), json!(true));
         account.insert("active".to_owned(), json!(true));
         account
+    }
+
+    pub(super) fn document(&self) -> Value {
+        json!({
+            "@context": ["https://www.w3.org/ns/did/v1"],
+            "id": self.did,
+            "alsoKnownAs": [format!("at://{}", self.handle)],
+            "service": [{
+                "id": "#atproto_pds",
+                "type": "AtprotoPersonalDataServer",
+                "serviceEndpoint": self.identity.url
+            }]
+        })
     }
 
     pub(super) fn describe_server(&self) -> Value {
@@ -121,11 +122,17 @@ impl Bluesky {
     }
 
     pub(super) fn resolve_handle(&self, request: &Request) -> Result<Answer<Effect>, Refusal> {
-        if request.parameter("handle").as_ref() == Some(&self.handle) {
-            Ok(Reply::json(200, &json!({ "did": self.did })).into())
-        } else {
-            Err(invalid("Unable to resolve handle"))
+        let handle = request.parameter("handle").unwrap_or_default();
+        let is_ours = handle == self.handle;
+        // As long as nobody has logged in, whoever is asked for is the account.
+        if handle.is_empty() || !(is_ours || self.logins.is_empty()) {
+            return Err(invalid("Unable to resolve handle"));
         }
+        let named = (!is_ours).then_some(Effect::Named { handle });
+        Ok(Answer {
+            reply: Reply::json(200, &json!({ "did": self.did })),
+            effects: named.into_iter().collect(),
+        })
     }
 
     pub(super) fn authorize(

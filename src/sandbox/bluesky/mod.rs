@@ -1,4 +1,4 @@
-//! The stand-in of an AT Protocol server (a PDS) with one account.
+//! The stand-in of an AT Protocol server (a PDS) with one account, and of the directory that has its document.
 //!
 //! Its repository takes client-chosen record keys: with `swapRecord: null` a `putRecord` creates or changes nothing.
 
@@ -77,6 +77,8 @@ pub(crate) enum Effect {
         at: Timestamp,
         handle: Option<String>,
     },
+    /// Somebody asked for a handle before anybody logged in.
+    Named { handle: String },
     /// A blob was uploaded.
     Uploaded {
         cid: String,
@@ -194,6 +196,9 @@ impl Bluesky {
         if request.path == "/xrpc/_health" {
             return Ok(Reply::json(200, &json!({ "version": "0.4.217" })).into());
         }
+        if request.method == "GET" && request.path.strip_prefix('/') == Some(&self.did) {
+            return Ok(Reply::json(200, &self.document()).into());
+        }
         let Some(name) = request.path.strip_prefix("/xrpc/") else {
             return Err(error(404, "NotFound", "Not Found"));
         };
@@ -289,6 +294,7 @@ impl Service for Bluesky {
                     self.handle = handle;
                 }
             }
+            Effect::Named { handle } => self.handle = handle,
             Effect::Uploaded {
                 cid,
                 mime_type,

@@ -53,7 +53,7 @@ async function main() {
     const app = await call('com.atproto.server.createAppPassword', { name: 'sayonce' }, accessJwt)
     accounts[name] = { did, handle, appPassword: app.password, expiredToken: expiredToken(did) }
   }
-  console.log(JSON.stringify({ url: network.pds.url, accounts }))
+  console.log(JSON.stringify({ url: network.pds.url, plc: network.plc.url, accounts }))
 }
 
 main().catch((error) => {
