@@ -94,11 +94,8 @@ fn list(
         reason,
         exit,
     };
-    if !channel.kind().traits().readable {
-        return Err(unread(
-            "this service can't be read".to_owned(),
-            Exit::Proved,
-        ));
+    if !channel.lists_posts() {
+        return Err(unread("its posts can't be listed".to_owned(), Exit::Proved));
     }
     let mut service = registry::build(channel, site, environment, Arc::clone(clock))
         .map_err(|missing| unread(format!("{} is not set", missing.variable), Exit::Usage))?;

@@ -72,6 +72,19 @@ pub(super) fn adopt(
         }),
     };
     let accounts = read_accounts(&world, &mut store, &output, environment, &clock)?;
+    if let (Some(item), Some(channel), Which::This(_)) =
+        (&arguments.item, &arguments.channel, &which)
+        && world
+            .config
+            .channels
+            .iter()
+            .any(|known| known.name().as_str() == channel && !known.lists_posts())
+    {
+        let message = format!("the posts on {channel} can't be listed, so none can be found there");
+        let hint =
+            format!("`sayonce resolve {item} {channel} --posted URL` takes your word for it");
+        return Err(Failure::new(Exit::Usage, anyhow!("{message}")).hinted(hint));
+    }
     let errand = Errand {
         world: &world,
         accounts: &accounts,

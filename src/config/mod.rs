@@ -210,6 +210,17 @@ impl ChannelConfig {
             .map_or(self.rules.kind.traits(), Declaration::traits)
     }
 
+    /// Whether the account's own posts can be listed, whatever they are about.
+    pub fn lists_posts(&self) -> bool {
+        self.declaration()
+            .map_or(self.traits().readable, |declaration| {
+                declaration
+                    .lookup
+                    .as_ref()
+                    .is_some_and(|lookup| lookup.lists)
+            })
+    }
+
     /// Whether a post that stands can be looked at, though maybe not found among others.
     pub fn shows_posts(&self) -> bool {
         let reads_one = |declaration: &Declaration| declaration.read.is_some();

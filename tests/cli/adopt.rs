@@ -1,9 +1,12 @@
 //! What is on the channels already is recorded, and nothing is sent for it.
 
 use sayonce::model::channel::Kind;
+use serde_json::json;
 
 use super::program::Ran;
 use super::site::{Plan, Site, four_channels, mastodon};
+use crate::channel;
+use crate::channel::server::Server;
 
 /// A site whose articles were announced by other means: the posts are there, the ledger knows nothing.
 fn with_a_history(plan: Plan, announced: usize) -> Site {
@@ -148,6 +151,69 @@ fn posts_that_are_there_become_done_and_the_rest_is_told() {
     site.assert_exactly_once();
 }
 
+/// A site with one declared channel whose list is at this address.
+fn declared(list: &str) -> Site {
+    let site = Plan::of(&[])
+        .articles(2)
+        .ledger("branch = \"sayonce-ledger\"")
+        .start();
+    let configuration = format!(
+        "{}\n[channels.own]\nkind = \"http\"\nrequest = {{ url = \"http://127.0.0.1:9/posts\" }}\n\
+         success = {{ status = 201 }}\nreceipt = {{ id = \"/id\" }}\n{list}\n",
+        site.configuration()
+    );
+    site.write("sayonce.toml", &configuration);
+    site
+}
+
+#[test]
+fn a_declared_channel_is_read_by_its_declaration() {
+    let posts = json!([{ "id": "77", "link": "https://blog.example/article-1/", "at": "2026-06-01T00:00:00Z" }]);
+    let server = Server::start([channel::server::json(200, &posts.to_string())]);
+    let list = |address: &str| {
+        format!(
+            "lookup = {{ url = \"{}list{address}\", status = 200, list = \"\", match_url = \"/link\", id = \"/id\", \
+             time = \"/at\", covers = \"all\" }}",
+            server.url()
+        )
+    };
+    let site = declared(&list(""));
+    let ran = site.sayonce(&["adopt"]);
+    ran.assert_code(0);
+    insta::assert_snapshot!(said(&ran), @r"
+    own (http:own): 1 post read
+      article-1: adopted: 77
+      article-2: not found
+    2 deliveries were looked for: 1 adopted, 1 not found. What was not found is announced when it is due; `sayonce baseline` marks it as announced before.
+    ");
+    insta::assert_snapshot!(rows(&site), @"article-1 own done adopted 0 adopt");
+    // What is asked for one article only can't be listed, and what has no list neither.
+    for lines in [&*list("?slug={{ slug }}"), ""] {
+        let site = declared(lines);
+        let named = site.sayonce(&[
+            "adopt",
+            "article-1",
+            "own",
+            "--url",
+            "https://own.example/77",
+        ]);
+        named.assert_code(2);
+        assert_eq!(
+            named.stderr,
+            "error: the posts on own can't be listed, so none can be found there\n  hint: `sayonce resolve article-1 \
+             own --posted URL` takes your word for it\n"
+        );
+        site.sayonce(&[
+            "resolve",
+            "article-1",
+            "own",
+            "--posted",
+            "https://own.example/77",
+        ])
+        .assert_code(0);
+    }
+}
+
 #[test]
 fn every_kind_of_channel_gives_its_ids() {
     let plan = four_channels().ledger("branch = \"sayonce-ledger\"");
@@ -163,7 +229,7 @@ fn every_kind_of_channel_gives_its_ids() {
         [0, 0, 0]
     );
     insta::assert_snapshot!(report["unread"], @r#"
-    [{"channel":"search","reason":"this service can't be read"}]
+    [{"channel":"search","reason":"its posts can't be listed"}]
     "#);
     let keys: Vec<_> = report.as_object().unwrap().keys().cloned().collect();
     insta::assert_snapshot!(keys.join(" "), @"schema dry_run accounts adopted several left not_found unread");
