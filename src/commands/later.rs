@@ -113,6 +113,11 @@ pub(super) fn later(
         }))
     })?;
     terminal.result(&told);
+    if what == Later::Update
+        && let Some(why) = desk.store.checkout_behind_here()?
+    {
+        terminal.error_line(&format!("note: a run from here changes nothing: {why}"));
+    }
     Ok(Exit::Proved)
 }
 
@@ -138,11 +143,16 @@ fn nothing(what: Later, item: &ItemId, mut refusals: Vec<Refusal>) -> Failure {
         .iter()
         .map(|refusal| format!("{}; {}", refusal.what, refusal.hint))
         .collect();
+    let hint = if each.is_empty() {
+        "no channel is switched on".to_owned()
+    } else {
+        each.join("\n")
+    };
     Failure::new(
         Exit::Usage,
         anyhow!("there is nothing of {item} to {}", what.word()),
     )
-    .hinted(each.join("\n"))
+    .hinted(hint)
 }
 
 struct Wish<'a> {

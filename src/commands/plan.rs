@@ -12,6 +12,7 @@ use crate::environment::Environment;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ledger::{Snapshot, Store as _};
+use crate::model::delivery::Operation;
 use crate::model::outcome::ServerLimits;
 use crate::model::row::Row;
 use crate::model::time::Timestamp;
@@ -273,10 +274,9 @@ pub(super) fn view(
     let journal = store.read_journal()?;
     let selection = world.selection(output, &snapshot)?;
     let survey = survey(&world.catalog, &world.config, &snapshot, &selection, now);
-    let deliveries = survey
-        .deliveries
-        .iter()
-        .filter_map(|surveyed| {
+    let outlooks = |put_off: Option<&str>| -> Vec<Outlook> {
+        let surveyed = survey.deliveries.iter();
+        let outlooks = surveyed.filter_map(|surveyed| {
             let channel = world
                 .config
                 .channels
@@ -292,7 +292,7 @@ pub(super) fn view(
                 &survey,
                 channel,
                 Circumstances {
-                    put_off: None,
+                    put_off,
                     limits: header.map_or_else(ServerLimits::default, |known| known.limits),
                     paused_until: header.and_then(|known| known.not_before),
                     announce: selection.announce,
@@ -301,8 +301,20 @@ pub(super) fn view(
                 None,
                 now,
             ))
-        })
-        .collect();
+        });
+        outlooks.collect()
+    };
+    let mut deliveries = outlooks(None);
+    let changes = |delivery: &Outlook| matches!(delivery.operation, Operation::Update(_));
+    if world.config.site.is_read_from_files() && deliveries.iter().any(changes) {
+        let behind = match copy {
+            Copy::Fetched => store.behind()?,
+            Copy::Local(_) => store.checkout_behind_here()?,
+        };
+        if behind.is_some() {
+            deliveries = outlooks(behind.as_deref());
+        }
+    }
     for notice in world
         .config
         .warnings

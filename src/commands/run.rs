@@ -22,6 +22,7 @@ use crate::ledger::git_store::GitStore;
 use crate::model::ids::ChannelName;
 use crate::model::notice::Notice;
 use crate::model::row::Row;
+use crate::model::time::duration_text;
 use crate::plan::survey::Selection;
 use crate::report::digest::NextRun;
 use crate::report::terminal::Terminal;
@@ -69,6 +70,11 @@ pub(super) fn run(
         let rules = world.config.channels.iter().map(|channel| &channel.rules);
         for unwise in rules.filter_map(|rules| of_push_gap(rules, limits.push_gap)) {
             terminal.tell(&Notice::Warning(unwise));
+        }
+    }
+    if let Some(given) = arguments.deadline {
+        for short in too_short(&world.config, &selection, given) {
+            terminal.tell(&Notice::Warning(short));
         }
     }
     let journal = store.read_journal()?;
@@ -198,6 +204,30 @@ pub(super) fn tell_problems(ending: &Ending, terminal: &mut Terminal) {
     for alarm in &ending.alarms {
         terminal.error_line(&format!("alarm: {alarm}"));
     }
+}
+
+/// Says which channels a run with so short a deadline can't send anything on.
+fn too_short(config: &Config, selection: &Selection, deadline: Duration) -> Vec<String> {
+    let selected = config.channels.iter().filter(|channel| {
+        selection.channels.is_empty() || selection.channels.contains(channel.name())
+    });
+    selected
+        .filter_map(|channel| {
+            let timeout = channel.rules.timeout;
+            let needed = timeout.saturating_add(PUSH_ALLOWANCE);
+            (deadline < needed).then(|| {
+                format!(
+                    "{}: nothing is sent in {}, since one post may take {} (`timeout` {}, and {} for two pushes): \
+                     give a longer `--deadline`, or the channel a shorter `timeout`",
+                    channel.name(),
+                    duration_text(deadline),
+                    duration_text(needed),
+                    duration_text(timeout),
+                    duration_text(PUSH_ALLOWANCE),
+                )
+            })
+        })
+        .collect()
 }
 
 fn push_gap(config: &Config, store: &GitStore) -> Duration {

@@ -52,7 +52,7 @@ impl Core {
         survey
             .filter(|surveyed| surveyed.id.channel == *channel.name())
             .map(|surveyed| self.stand(channel, &surveyed.id))
-            .any(|stand| stand.put_off.is_some() || is_written_anew(&stand))
+            .any(|stand| stand.put_off.is_some() || stand.is_written_anew())
     }
 
     pub(super) fn step_of(
@@ -77,7 +77,7 @@ impl Core {
         let is_new = stand.record.is_none();
         let step = step(&stand, row, item, channel, now);
         // An older checkout would write the older text.
-        if is_written_anew(&stand)
+        if stand.is_written_anew()
             && matches!(
                 step,
                 Step::Send {
@@ -201,12 +201,4 @@ impl Core {
                 .as_ref()
                 .is_some_and(|claim| differs(item, channel, limit, &claim.post))
     }
-}
-
-/// Whether a change has a record and would be rendered from the article as it is here.
-fn is_written_anew(stand: &Stand<'_>) -> bool {
-    matches!(stand.operation, Operation::Update(_))
-        && stand.record.is_some_and(|record| {
-            !record.frozen && matches!(record.state, State::Retry | State::Failed)
-        })
 }

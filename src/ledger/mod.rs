@@ -228,7 +228,7 @@ impl Standing {
             Self::Rewound { reason } => Some(format!(
                 "the ledger was rewound: {reason}; nothing is sent. `sayonce ledger repair` brings back what its witness \
                  remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch \
-                 and `refs/sayonce/witness`"
+                 and `refs/sayonce/witness`, and run `sayonce baseline` next, or what is online is announced again"
             )),
             Self::Foreign { reason } => Some(format!(
                 "{reason}; nothing is sent. `sayonce ledger accept` if this copy shall announce by itself"

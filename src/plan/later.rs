@@ -26,6 +26,16 @@ pub struct Stand<'a> {
     pub put_off: Option<&'a str>,
 }
 
+impl Stand<'_> {
+    /// Whether a change has a record and would be rendered from the article as it is here.
+    pub fn is_written_anew(&self) -> bool {
+        matches!(self.operation, Operation::Update(_))
+            && self.record.is_some_and(|record| {
+                !record.frozen && matches!(record.state, State::Retry | State::Failed)
+            })
+    }
+}
+
 /// Returns what a delivery stands at. A change of an edited article that is due has no record yet.
 ///
 /// `put_off`: why this checkout may not change what is posted; none: it may.

@@ -291,6 +291,10 @@ pub fn outlook(
                     "the article was edited, but its post is not changed from here: {why}"
                 ));
             }
+            let put_off = circumstances.put_off.filter(|_| stand.is_written_anew());
+            if let Some(why) = put_off.filter(|_| needs_it) {
+                outlook.reason = Some(format!("its post is not changed from here: {why}"));
+            }
             if let Some(reason) = circumstances.closed.filter(|_| needs_it) {
                 outlook.reason = Some(format!("waits for its channel: {reason}"));
             }

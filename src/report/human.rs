@@ -37,7 +37,10 @@ pub fn ending(ending: &Ending, titles: &Titles, timezone: Tz, began_at: Timestam
     // A long history would bury what this run is about.
     let settled_long_ago = |delivery: &&Outlook| match delivery.state {
         Some(State::Skipped) => true,
-        Some(State::Done) => delivery.updated_at.is_some_and(|at| at < began_at),
+        // What is done and has a reason says why it is left as it is.
+        Some(State::Done) => {
+            delivery.reason.is_none() && delivery.updated_at.is_some_and(|at| at < began_at)
+        }
         None
         | Some(State::InFlight | State::InDoubt | State::Retry | State::Failed | State::Held) => {
             false
@@ -212,8 +215,7 @@ fn put_articles<'a>(
         if let Some(url) = url {
             put!(text, "\n  {:width$}  {url}", "");
         }
-        let unfinished = !matches!(delivery.state, Some(State::Done));
-        if let Some(reason) = reason(delivery).filter(|_| unfinished) {
+        if let Some(reason) = reason(delivery) {
             put!(text, "\n  {:width$}  {reason}", "");
         }
         for way in delivery.ways() {

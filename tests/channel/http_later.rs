@@ -189,6 +189,22 @@ fn a_change_is_judged_by_its_own_table_first() {
 }
 
 #[test]
+fn what_is_gone_is_changed_neither_now_nor_later() {
+    let check = |acts: [Act; 2]| sent(READ, change(ACCOUNT, &post(), target()), acts).0;
+    let missing = || answer(404, "", "no such page");
+    assert_eq!(
+        check([missing(), gone()]),
+        "refused permanently: the post is gone: HTTP 404: no such page"
+    );
+    for unclear in [standing("x"), missing(), Act::HangUp] {
+        assert_eq!(
+            check([missing(), unclear]),
+            "in doubt: HTTP 404: no such page"
+        );
+    }
+}
+
+#[test]
 fn a_post_is_gone_when_reading_says_so() {
     let check = |acts: Vec<Act>| sent(READ, removal(ACCOUNT, target()), acts);
     let both = "DELETE /posts/7, GET /posts/7";

@@ -151,11 +151,11 @@ fn a_ledger_that_moved_backwards() {
     let branch = "refs/heads/sayonce-ledger";
     site.remote(&["update-ref", branch, "refs/heads/sayonce-ledger~2"]);
     insta::assert_snapshot!(check(&site, &[], &[], (3, 3)), @r#"
-    the ledger was rewound: the row of article-1 on mastodon lost a receipt (`publish`), and 1 more rows went backwards; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`
+    the ledger was rewound: the row of article-1 on mastodon lost a receipt (`publish`), and 1 more rows went backwards; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`, and run `sayonce baseline` next, or what is online is announced again
     "#);
     site.remote(&["update-ref", "-d", branch]);
     insta::assert_snapshot!(check(&site, &[], &[], (3, 3)), @r#"
-    the ledger was rewound: the branch `sayonce-ledger` is gone from `origin`, but its witness is there; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`
+    the ledger was rewound: the branch `sayonce-ledger` is gone from `origin`, but its witness is there; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`, and run `sayonce baseline` next, or what is online is announced again
     "#);
     assert_eq!(site.writes(), "mastodon 2");
 }

@@ -252,7 +252,7 @@ fn a_ledger_that_was_rewound_or_that_can_not_be_read_proves_nothing() {
     ]);
     let ran = audit(&site, &[], 3);
     insta::assert_snapshot!(alarms(&ran).join("\n"), @r"
-    the ledger was rewound: the row of article-1 on mastodon lost a receipt (`publish`), and 1 more rows went backwards; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`
+    the ledger was rewound: the row of article-1 on mastodon lost a receipt (`publish`), and 1 more rows went backwards; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`, and run `sayonce baseline` next, or what is online is announced again
     ");
     site.git(&["remote", "set-url", "origin", "http://127.0.0.1:1/blog.git"]);
     let ran = site.sayonce(&["audit"]);

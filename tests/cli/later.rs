@@ -123,9 +123,54 @@ fn an_old_checkout_changes_nothing() {
     assert_eq!(
         told(&ran),
         "update:1 | done | the article was edited, but its post is not changed from here: main on origin is another \
-         commit than the one that is checked out here, perhaps a newer one"
+         commit than the one that is checked out here: push yours, or pull"
     );
     assert_eq!(requests(&site).len(), 2);
+}
+
+/// An edit that was not pushed may be on no other machine yet.
+#[test]
+fn who_edits_and_does_not_push_is_told_why_nothing_changes() {
+    let site = announced();
+    site.git(&["fetch", "--quiet", "origin"]);
+    site.write(
+        "_site/feed.xml",
+        &feed(&[1]).replace("Article 1", "A better title"),
+    );
+    site.git(&["add", "--all"]);
+    site.git(&["commit", "--quiet", "--message", "an edit"]);
+    let why = "main on origin is another commit than the one that is checked out here: push yours, or pull";
+    let edited = format!("the article was edited, but its post is not changed from here: {why}");
+    for command in [&["run"] as &[_], &["status"], &["plan"]] {
+        let said = site.program(command).run();
+        said.assert_code(0);
+        assert!(
+            said.stdout.contains(&edited),
+            "{command:?}: {}",
+            said.stdout
+        );
+    }
+    site.sayonce(&["audit"]).assert_code(0);
+    let wish = site.sayonce(&["update", "article-1"]);
+    wish.assert_code(0);
+    assert!(
+        wish.stderr
+            .contains(&format!("note: a run from here changes nothing: {why}\n")),
+        "{}",
+        wish.stderr
+    );
+    let waits = format!("its post is not changed from here: {why}");
+    let ran = site.program(&["run"]).run();
+    ran.assert_code(6);
+    assert!(ran.stdout.contains(&waits), "{}", ran.stdout);
+    let status = site.sayonce(&["status"]);
+    assert!(status.stdout.contains(&waits), "{}", status.stdout);
+    assert_eq!(requests(&site).len(), 1);
+    site.git(&["pull", "--quiet", "--rebase", "origin", "main"]);
+    site.git(&["push", "--quiet", "origin", "main"]);
+    site.run(&[]).assert_code(0);
+    assert_eq!(requests(&site).len(), 2);
+    site.assert_exactly_once();
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn a_ledger_that_was_rolled_back_stops_everything() {
         ran.assert_code(3);
         insta::allow_duplicates! {
             insta::assert_snapshot!(ran.stdout, @r"
-            alarm: the ledger was rewound: the row of article-2 on mastodon is gone; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`
+            alarm: the ledger was rewound: the row of article-2 on mastodon is gone; nothing is sent. `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, delete the branch and `refs/sayonce/witness`, and run `sayonce baseline` next, or what is online is announced again
             Nothing was announced.
             ");
         }
@@ -151,7 +151,12 @@ fn with_a_remote_out_of_reach_nothing_is_sent() {
     site.git(&["remote", "set-url", "origin", "http://127.0.0.1:1/blog.git"]);
     let ran = site.sayonce(&["run", "--deadline", "1s"]);
     ran.assert_code(3);
-    let (first, rest) = ran.stderr.split_once('\n').unwrap();
+    let (short, rest) = ran.stderr.split_once('\n').unwrap();
+    assert!(
+        short.starts_with("mastodon: nothing is sent in 1s"),
+        "{short}"
+    );
+    let (first, rest) = rest.split_once('\n').unwrap();
     assert!(
         rest.lines()
             .all(|line| line.starts_with("waiting ") && line.ends_with(" for the ledger's remote")),

@@ -10,6 +10,9 @@ fn a_deadline_that_leaves_no_time_for_a_send_sends_nothing() {
     assert_eq!(ran.summary(), "pending 3");
     assert_eq!(site.writes(), "mastodon 0");
     assert_eq!(site.remote(&["log", "--format=%s", "main"]), "the blog");
+    let why = "mastodon: nothing is sent in 1s, since one post may take 40s (`timeout` 30s, and 10s for two pushes): give a \
+               longer `--deadline`, or the channel a shorter `timeout`\n";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
 }
 
 #[test]

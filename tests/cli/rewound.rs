@@ -33,7 +33,8 @@ fn a_row_that_is_deleted_to_have_it_sent_again_stops_everything() {
         [
             "the ledger was rewound: the row of article-1 on mastodon is gone; nothing is sent. `sayonce ledger repair` \
              brings back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start \
-             afresh, delete the branch and `refs/sayonce/witness`"
+             afresh, delete the branch and `refs/sayonce/witness`, and run `sayonce baseline` next, or what is online is \
+             announced again"
         ]
     );
     assert_eq!(site.writes(), "mastodon 2");

@@ -74,7 +74,8 @@ fn a_branch_that_is_forced_back_under_a_run_stops_it_and_loses_nothing() {
              machine brings them to the ledger",
             "alarm: the ledger was rewound: `ledger.json` is gone; nothing is sent. `sayonce ledger repair` brings \
              back what its witness remembers, `sayonce ledger accept` takes the ledger as it is now; to start afresh, \
-             delete the branch and `refs/sayonce/witness`",
+             delete the branch and `refs/sayonce/witness`, and run `sayonce baseline` next, or what is online is \
+             announced again",
             "not on the ledger's remote, article-1 on mastodon:",
             "2 deliveries: 1 posted and proved, 1 not sent yet.",
         ],
@@ -216,7 +217,8 @@ fn what_stands_in_the_place_of_a_row_is_named_and_left() {
         check_entry("040000", "tree"),
         "Some(3), mastodon 1: the ledger was rewound: the row of article-1 on mastodon is gone; nothing is sent. \
          `sayonce ledger repair` brings back what its witness remembers, `sayonce ledger accept` takes the ledger as \
-         it is now; to start afresh, delete the branch and `refs/sayonce/witness`; \
+         it is now; to start afresh, delete the branch and `refs/sayonce/witness`, and run `sayonce baseline` next, \
+         or what is online is announced again; \
          ledger/article-1/mastodon.json/mastodon.json can't be read and is left as it is: it says that it is \
          `article-1 on mastodon`, which belongs under another path"
     );

@@ -73,6 +73,19 @@ impl Declared {
                 remote: target,
                 evidence,
             }),
+            Verdict::Other(Outcome::InDoubt { reason }) => {
+                let gone = self
+                    .declaration
+                    .read
+                    .clone()
+                    .is_some_and(|form| matches!(self.presence(&form, &known), Presence::Gone));
+                // What is gone can't be changed, now or later.
+                Ok(if gone {
+                    refused(Refusal::Permanent, format!("the post is gone: {reason}"))
+                } else {
+                    Outcome::InDoubt { reason }
+                })
+            }
             Verdict::Other(outcome) => Ok(outcome),
         }
     }
