@@ -18,6 +18,7 @@ mod killed;
 mod later;
 mod ledger;
 mod lies;
+mod logins;
 mod looking;
 mod matrix;
 mod moved;

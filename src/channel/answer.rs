@@ -141,6 +141,20 @@ impl Answer {
         })
     }
 
+    /// Returns the moment before which nothing more is taken, where the answer says that it was the last (Bluesky's servers
+    /// do, and refuse from then on). A moment that is past, or too far away, is nonsense.
+    pub(crate) fn spent_until(&self) -> Option<Timestamp> {
+        if self.header("RateLimit-Remaining")?.trim() != "0" {
+            return None;
+        }
+        let reset = match parse_wait(self.header("RateLimit-Reset")?.trim())? {
+            Wait::For(duration) => self.received_at.plus(duration),
+            Wait::Until(moment) => moment,
+        };
+        let latest = self.received_at.plus(WAIT_MAX);
+        (self.received_at < reset && reset <= latest).then_some(reset)
+    }
+
     fn date(&self) -> Option<Timestamp> {
         parse_http_date(self.header("Date")?)
     }
@@ -223,6 +237,34 @@ mod tests {
         assert_eq!(check("Server", "1"), None);
         let both = answer(&[("RateLimit-Reset", "1795947000"), ("Retry-After", "7")]);
         assert_eq!(both.wait(), Some(Wait::For(Duration::from_secs(7))));
+    }
+
+    #[test]
+    fn what_is_used_up_is_told_ahead_within_reason() {
+        let check = |remaining: &str, reset: &str| {
+            let headers = [
+                ("RateLimit-Remaining", remaining),
+                ("RateLimit-Reset", reset),
+            ];
+            answer(&headers)
+                .spent_until()
+                .map(|moment| moment.to_string())
+        };
+        let until = |text: &str| Some(text.to_owned());
+        assert_eq!(check("0", "1795947000"), until("2026-11-29T10:10:00.000Z"));
+        assert_eq!(check("0", "60"), until("2026-11-29T10:01:00.500Z"));
+        assert_eq!(check("1", "1795947000"), None);
+        assert_eq!(check("none", "1795947000"), None);
+        assert_eq!(check("0", "soon"), None);
+        // In the past, and days ahead.
+        assert_eq!(check("0", "1795946400"), None);
+        assert_eq!(check("0", "1796119200"), None);
+        assert_eq!(check("0", "99999999999"), None);
+        assert_eq!(answer(&[("RateLimit-Remaining", "0")]).spent_until(), None);
+        assert_eq!(
+            answer(&[("RateLimit-Reset", "1795947000")]).spent_until(),
+            None
+        );
     }
 
     #[test]

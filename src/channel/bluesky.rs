@@ -58,6 +58,8 @@ pub(crate) struct Bluesky {
     /// Where the account was found, if it had to be looked for.
     home: Option<Home>,
     login: Option<Login>,
+    /// Until when the account's writes are used up, as the answer to the last one told.
+    spent_until: Option<Timestamp>,
     pictures: Pictures,
     /// The last list that was asked for was read as far back as it was asked for.
     reached: bool,
@@ -90,6 +92,7 @@ impl Bluesky {
             password,
             home: None,
             login: None,
+            spent_until: None,
             pictures: Pictures::new(found::PICTURE_BYTES_MAX),
             reached: false,
         }
@@ -216,10 +219,23 @@ impl Bluesky {
         self.http.send(&request).of_read()
     }
 
+    /// A write that is going to be refused is not sent: refused ones count as well.
+    fn check_quota(&self) -> Result<(), Outcome> {
+        let now = self.http.clock().now();
+        match self.spent_until.filter(|until| now < *until) {
+            None => Ok(()),
+            Some(until) => Err(refused(
+                Refusal::RateLimited(Some(Wait::Until(until))),
+                format!("nothing was sent: the service takes no more writes until {until}"),
+            )),
+        }
+    }
+
     fn outcome(&mut self, claim: &Claim, key: &str, login: &Login, answer: &Answer) -> Outcome {
         if answer.status == 401 || is_token_trouble(answer) {
             self.login = None;
         }
+        self.spent_until = answer.spent_until();
         let reason = self.http.describe(answer);
         match (answer.status, answer.json_error().as_deref()) {
             (200, _) => accepted(claim, key, login, answer).unwrap_or(Outcome::InDoubt { reason }),
@@ -340,7 +356,7 @@ impl Channel for Bluesky {
             Ok(login) => login,
             Err(closed) => return closed.unsent_write(),
         };
-        if let Err(outcome) = check_account(claim, &login.did) {
+        if let Err(outcome) = check_account(claim, &login.did).and_then(|()| self.check_quota()) {
             return outcome;
         }
         let pictures = Picture::all_of(&claim.post);

@@ -62,7 +62,13 @@ impl Core {
             Opening::Closed {
                 trouble: Trouble::RateLimited(wait),
                 reason,
-            } => self.failed(now, name, wait, &reason),
+            } => {
+                self.failed(now, name, wait, &reason);
+                // The runs that follow are told: a login that is refused may count as well.
+                if let Some(desk) = self.desks.get_mut(name).filter(|_| wait.is_some()) {
+                    desk.asked_until = desk.not_before;
+                }
+            }
         }
     }
 

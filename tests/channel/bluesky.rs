@@ -13,11 +13,11 @@ use super::{
     SECRET, TestClock, channel, claim, pushed, tell, tell_listing, tell_lookup, tell_opening,
 };
 
-const DID: &str = "did:plc:sr5mvwooquzbasmceq2ksxfe";
-const KEY: &str = "3mabcdefghj2z";
-const TOKEN: &str = "eyJ0eXAiOiJhdCtqd3QifQ.eyJzY29wZSI6IngifQ.c2ln";
+pub(super) const DID: &str = "did:plc:sr5mvwooquzbasmceq2ksxfe";
+pub(super) const KEY: &str = "3mabcdefghj2z";
+pub(super) const TOKEN: &str = "eyJ0eXAiOiJhdCtqd3QifQ.eyJzY29wZSI6IngifQ.c2ln";
 
-fn open_channel(server: &Server) -> Box<dyn Channel> {
+pub(super) fn open_channel(server: &Server) -> Box<dyn Channel> {
     channel(service(&server.url()), TestClock::still())
 }
 
@@ -26,7 +26,7 @@ fn elsewhere() -> Url {
     Url::parse("https://elsewhere.example/").unwrap()
 }
 
-fn service(url: &Url) -> ServiceConfig {
+pub(super) fn service(url: &Url) -> ServiceConfig {
     ServiceConfig::Bluesky {
         handle: "blog.example".to_owned(),
         service: Some(url.clone()),
@@ -47,7 +47,7 @@ fn session(token: &str) -> Value {
     })
 }
 
-fn login() -> Act {
+pub(super) fn login() -> Act {
     json_answer(200, &session(TOKEN).to_string())
 }
 
@@ -69,11 +69,11 @@ fn record() -> Value {
     })
 }
 
-fn post() -> Value {
+pub(super) fn post() -> Value {
     json!({ "text": "hello one", "language": "en", "rkey": KEY, "record": record() })
 }
 
-fn error(status: u16, name: &str) -> Act {
+pub(super) fn error(status: u16, name: &str) -> Act {
     json_answer(
         status,
         &json!({ "error": name, "message": "m" }).to_string(),
@@ -81,7 +81,7 @@ fn error(status: u16, name: &str) -> Act {
 }
 
 /// What both versions of the server answer to a record that was made, and to the same one again.
-fn written(with_commit: bool) -> String {
+pub(super) fn written(with_commit: bool) -> String {
     let commit = if with_commit {
         r#","commit":{"cid":"bafyreifxdw23i6rdxhlmg35iqt4wzhy4vvmu4lyrxau3hrp3jtq4bdp2ce","rev":"3n3hopym5cs2h"}"#
     } else {
@@ -93,7 +93,7 @@ fn written(with_commit: bool) -> String {
 }
 
 /// The receipt of our record.
-fn receipt() -> String {
+pub(super) fn receipt() -> String {
     format!("at://{DID}/app.bsky.feed.post/{KEY} https://bsky.app/profile/blog.example/post/{KEY}")
 }
 
@@ -459,7 +459,7 @@ fn recent_posts_are_read_back_as_far_as_asked() {
     assert_eq!((told.lines().count(), requests), (3, 2));
 }
 
-const PNG: &[u8] = include_bytes!("../data/channel/dot.png");
+pub(super) const PNG: &[u8] = include_bytes!("../data/channel/dot.png");
 
 /// The CID that the protocol gives to the picture.
 fn png_cid() -> String {
@@ -478,7 +478,7 @@ fn picture() -> Picture {
     }
 }
 
-fn wants_picture() -> Wants {
+pub(super) fn wants_picture() -> Wants {
     Wants {
         pictures: vec![PictureWish {
             url: "https://blog.example/dot.png".to_owned(),
@@ -488,7 +488,7 @@ fn wants_picture() -> Wants {
     }
 }
 
-fn post_with_picture() -> Value {
+pub(super) fn post_with_picture() -> Value {
     let mut post = post();
     picture().insert_into(post.as_object_mut().unwrap(), None);
     post

@@ -3,6 +3,7 @@
 mod bluesky;
 mod bluesky_home;
 mod bluesky_later;
+mod bluesky_quota;
 mod connections;
 mod devto;
 mod devto_later;

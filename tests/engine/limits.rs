@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{HOUR, MASTODON, gaps, run_killed_at_write, site, told, world};
+use super::{BLUESKY, HOUR, MASTODON, gaps, run_killed_at_write, site, told, world};
 use crate::simulation::{Fault, World};
 
 #[test]
@@ -57,6 +57,27 @@ fn a_rate_limit_outlives_the_run() {
     assert_eq!(told(&world.run()), expected);
     assert_eq!(world.service("mastodon").writes(), 1);
     world.now = world.now.plus(2 * HOUR);
+    drop(world.run());
+    world.assert_exactly_once();
+}
+
+/// A login that is refused as one too many may count as well, so the runs that follow don't try. It is no row, and alone
+/// not worth a commit: it is kept with what others did.
+#[test]
+fn a_rate_limit_of_logins_outlives_the_run() {
+    let mut world = world(&[MASTODON, BLUESKY], 1);
+    let until = world.now.plus(2 * HOUR);
+    world.service("bluesky").open_from = Some(until);
+    let expected = [
+        "exit 6".to_owned(),
+        "a1 on mastodon: done: response".to_owned(),
+        format!("a1 on bluesky: pending: due at {until}: the service asked for a pause"),
+    ];
+    assert_eq!(told(&world.run()), expected);
+    world.now = world.now.plus(Duration::from_mins(1));
+    assert_eq!(told(&world.run()), expected);
+    assert_eq!(world.service("bluesky").open_times.len(), 1);
+    world.now = until;
     drop(world.run());
     world.assert_exactly_once();
 }

@@ -89,6 +89,8 @@ pub(crate) struct Service {
     pub(crate) limits: ServerLimits,
     /// Nobody can log in.
     pub(crate) open_fails: bool,
+    /// Whoever logs in before this moment is told to wait for it.
+    pub(crate) open_from: Option<Timestamp>,
     pub(crate) faults: BTreeMap<usize, Fault>,
     /// Tokens that were sent: none twice.
     tokens: BTreeSet<String>,
@@ -118,6 +120,7 @@ impl Service {
             always: None,
             limits: ServerLimits::default(),
             open_fails: false,
+            open_from: None,
             faults: BTreeMap::new(),
             tokens: BTreeSet::new(),
             lag: Duration::ZERO,
@@ -227,6 +230,12 @@ impl Service {
             return Opening::Closed {
                 trouble: Trouble::Unreachable,
                 reason: "refused".to_owned(),
+            };
+        }
+        if let Some(moment) = self.open_from.filter(|moment| now < *moment) {
+            return Opening::Closed {
+                trouble: Trouble::RateLimited(Some(Wait::Until(moment))),
+                reason: "429".to_owned(),
             };
         }
         Opening::Ready(Session {

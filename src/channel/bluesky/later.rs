@@ -45,6 +45,7 @@ impl Bluesky {
 
     fn try_delete(&mut self, claim: &Claim, fence: Fence) -> Result<Outcome, Outcome> {
         let (target, login, key) = self.own_target(claim)?;
+        self.check_quota()?;
         let body = json!({ "repo": login.did, "collection": COLLECTION, "rkey": key });
         let url = xrpc(&login.server, "com.atproto.repo.deleteRecord");
         let request = Request::write(url, &body, fence).header(AUTHORIZATION, bearer(&login.token));
@@ -60,6 +61,7 @@ impl Bluesky {
         if answer.status == 401 || is_token_trouble(answer) {
             self.login = None;
         }
+        self.spent_until = answer.spent_until();
         let reason = self.http.describe(answer);
         match (answer.status, answer.json_error().as_deref()) {
             // Also where no such record was: deleting ensures that there is none.
