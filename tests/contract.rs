@@ -16,6 +16,7 @@
 mod alike;
 mod blog;
 mod bluesky;
+mod bluesky_pictures;
 mod client;
 mod forem;
 mod mastodon;

@@ -62,6 +62,13 @@ impl Blog {
         std::fs::write(self.path("site/items.json"), text).unwrap();
     }
 
+    /// Writes a file of the site as it is built.
+    pub(super) fn write_built(&self, path: &str, bytes: &[u8]) {
+        let path = self.path("site/_site").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
     /// Has another secret from now on.
     pub(super) fn take_secret(&mut self, secret: &str) {
         secret.clone_into(&mut self.secret.1);

@@ -10,11 +10,11 @@ use super::troubles::Behind;
 
 const SECRET: &str = "BLUESKY_APP_PASSWORD";
 
-const LOGIN: &str = "com.atproto.server.createSession";
+pub(super) const LOGIN: &str = "com.atproto.server.createSession";
 
-const PUT: &str = "com.atproto.repo.putRecord";
+pub(super) const PUT: &str = "com.atproto.repo.putRecord";
 
-fn blog(url: &str, account: &PdsAccount) -> Blog {
+pub(super) fn blog(url: &str, account: &PdsAccount) -> Blog {
     let channel = format!(
         "kind = \"bluesky\"\nhandle = \"{}\"\nservice = \"{url}\"\napp_password_env = \"{SECRET}\"\n",
         account.handle
@@ -22,17 +22,21 @@ fn blog(url: &str, account: &PdsAccount) -> Blog {
     Blog::new(&channel, (SECRET, &account.app_password))
 }
 
-/// The account's records, by the article that their card shows.
-fn records(pds: &Pds, account: &PdsAccount) -> Vec<(String, Value)> {
+/// The account's posts as its server has them.
+pub(super) fn posts(pds: &Pds, account: &PdsAccount) -> Vec<Value> {
     let url = format!(
         "{}/xrpc/com.atproto.repo.listRecords?repo={}&collection=app.bsky.feed.post&limit=100",
         pds.url(),
         account.did
     );
     let list = Call::get(url).send().json();
-    let mut records: Vec<(String, Value)> = list["records"]
-        .as_array()
-        .unwrap_or_else(|| panic!("{list}"))
+    let posts = list["records"].as_array();
+    posts.unwrap_or_else(|| panic!("{list}")).clone()
+}
+
+/// The account's records, by the article that their card shows.
+fn records(pds: &Pds, account: &PdsAccount) -> Vec<(String, Value)> {
+    let mut records: Vec<(String, Value)> = posts(pds, account)
         .iter()
         .map(|record| {
             let card = &record["value"]["embed"]["external"]["uri"];

@@ -10,12 +10,17 @@ pub(in crate::contract) struct Call {
     pub(in crate::contract) url: String,
     pub(in crate::contract) headers: Vec<(&'static str, String)>,
     pub(in crate::contract) body: Option<Value>,
+    /// In place of a JSON body: its type, and the bytes.
+    pub(in crate::contract) bytes: Option<(&'static str, Vec<u8>)>,
 }
 
 /// What came back.
 #[derive(Clone, Debug)]
 pub(in crate::contract) struct Answer {
     pub(in crate::contract) status: u16,
+    pub(in crate::contract) media_type: String,
+    pub(in crate::contract) bytes: Vec<u8>,
+    /// The bytes as text.
     pub(in crate::contract) text: String,
 }
 
@@ -26,6 +31,19 @@ impl Call {
             url: url.into(),
             headers: Vec::new(),
             body: None,
+            bytes: None,
+        }
+    }
+
+    pub(in crate::contract) fn post_bytes(
+        url: impl Into<String>,
+        media_type: &'static str,
+        bytes: Vec<u8>,
+    ) -> Self {
+        Self {
+            method: "POST",
+            bytes: Some((media_type, bytes)),
+            ..Self::get(url)
         }
     }
 
@@ -62,19 +80,30 @@ impl Call {
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }
-        let response = match &self.body {
-            Some(body) => agent.run(
+        let response = match (&self.body, &self.bytes) {
+            (None, Some((media_type, bytes))) => agent.run(
+                request
+                    .header("Content-Type", *media_type)
+                    .body(bytes)
+                    .unwrap(),
+            ),
+            (Some(body), _) => agent.run(
                 request
                     .header("Content-Type", "application/json")
                     .body(body.to_string())
                     .unwrap(),
             ),
-            None => agent.run(request.body(()).unwrap()),
+            (None, None) => agent.run(request.body(()).unwrap()),
         };
         let mut response = response.unwrap();
+        let media_type = response.headers().get("Content-Type").cloned();
+        let bytes = response.body_mut().read_to_vec().unwrap();
         Answer {
             status: response.status().as_u16(),
-            text: response.body_mut().read_to_string().unwrap(),
+            media_type: media_type
+                .map_or_else(String::new, |value| value.to_str().unwrap().to_owned()),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+            bytes,
         }
     }
 }

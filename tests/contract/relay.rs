@@ -17,6 +17,8 @@ pub(super) enum Order {
     Swallow,
     /// The server answers, and the connection is closed.
     Lose,
+    /// The server hears nothing of it, and the connection is closed.
+    Drop,
     /// The access token in the answer is exchanged for another of the same length.
     Token(String),
 }
@@ -108,13 +110,18 @@ fn relay_one(
         let place = orders.iter().position(|(words, _)| text.contains(words));
         place.map(|place| orders.remove(place).1)
     };
+    if matches!(order, Some(Order::Drop)) {
+        done.send(()).unwrap();
+        drop(client.shutdown(Shutdown::Both));
+        return;
+    }
     let request = without_prefix(request, prefix);
     server.write_all(&request).unwrap();
     let Some(mut answer) = read_message(&mut server) else {
         return;
     };
     match &order {
-        None => {}
+        None | Some(Order::Drop) => {}
         Some(Order::Swallow) => {
             done.send(()).unwrap();
             // Until the client is gone.

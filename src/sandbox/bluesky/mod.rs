@@ -65,6 +65,8 @@ struct Stored {
 struct Blob {
     mime_type: String,
     size: u64,
+    /// Whether a record named it: what it is was held against its upload then, and never again.
+    is_named: bool,
 }
 
 /// What changes.
@@ -300,7 +302,12 @@ impl Service for Bluesky {
                 mime_type,
                 size,
             } => {
-                self.blobs.insert(cid, Blob { mime_type, size });
+                // What the first upload said stays.
+                self.blobs.entry(cid).or_insert(Blob {
+                    mime_type,
+                    size,
+                    is_named: false,
+                });
             }
             Effect::Put {
                 key,
@@ -311,12 +318,17 @@ impl Service for Bluesky {
             } => {
                 self.commits += 1;
                 self.last_revision = revision;
-                self.records.insert(key, Stored { cid, value, at });
+                self.name_blobs(&value);
+                if let Some(old) = self.records.insert(key, Stored { cid, value, at }) {
+                    self.drop_blobs(&old.value);
+                }
             }
             Effect::Deleted { key, revision } => {
                 self.commits += 1;
                 self.last_revision = revision;
-                self.records.remove(&key);
+                if let Some(old) = self.records.remove(&key) {
+                    self.drop_blobs(&old.value);
+                }
             }
             Effect::Spent { at, points } => self.points.push((at, points)),
         }

@@ -128,7 +128,7 @@ fn validate_image(blob: &Value, bytes_max: u64, path: &str) -> Result<(), String
     match blob.get("mimeType").and_then(Value::as_str) {
         Some(mime_type) if mime_type.starts_with("image/") => Ok(()),
         other => Err(format!(
-            "Expected \"image/*\" mime type (got {}) at {path}",
+            "Expected \"image/*\" (got \"{}\") at {path}.mimeType",
             other.unwrap_or("none")
         )),
     }

@@ -145,11 +145,12 @@ impl Bluesky {
             Some(_) => required(body, "rkey")?,
             None => cid::tid(self.next_revision(now)),
         };
-        let write = Write::read(body, rkey, self)?;
+        let write = Write::read(body, rkey)?;
         if self.records.contains_key(&write.key) {
             // A known quirk of the service: an existing key is an internal error.
             return Err(error(500, "InternalServerError", "Internal Server Error"));
         }
+        self.check_blobs(&write.value)?;
         Ok(self.commit(write, now))
     }
 
@@ -158,13 +159,14 @@ impl Bluesky {
         body: &Value,
         now: Timestamp,
     ) -> Result<Answer<Effect>, Refusal> {
-        let write = Write::read(body, required(body, "rkey")?, self)?;
+        let write = Write::read(body, required(body, "rkey")?)?;
         let current = self.records.get(&write.key).map(|stored| &stored.cid);
         if current == Some(&write.cid) {
             // Nothing to do comes before the swap: that makes a repeat harmless.
             return Ok(Reply::json(200, &write.receipt(&self.did, None)).into());
         }
         check_swap(body, current)?;
+        self.check_blobs(&write.value)?;
         Ok(self.commit(write, now))
     }
 
@@ -230,7 +232,7 @@ struct Write {
 }
 
 impl Write {
-    fn read(body: &Value, rkey: String, server: &Bluesky) -> Result<Self, Refusal> {
+    fn read(body: &Value, rkey: String) -> Result<Self, Refusal> {
         let key = RecordKey::read(body, rkey)?;
         let Some(Value::Object(fields)) = body.get("record") else {
             return Err(invalid("Missing required key \"record\" at $"));
@@ -270,7 +272,6 @@ impl Write {
                 .map_err(|problem| invalid(&format!("Invalid {POST} record: {problem}")))?;
         }
         let value = Value::Object(fields);
-        server.check_blobs(&value)?;
         Ok(Self {
             key,
             cid: cid::record(&value),
@@ -305,6 +306,9 @@ impl Bluesky {
                 let message = format!("Could not find blob: {cid}");
                 return Err(error(400, "BlobNotFound", &message));
             };
+            if blob.is_named {
+                continue;
+            }
             if mime_type != blob.mime_type {
                 let message = format!(
                     "Referenced Mimetype does not match stored blob. Expected: {}, Got: {mime_type}",
@@ -313,14 +317,36 @@ impl Bluesky {
                 return Err(error(400, "InvalidMimeType", &message));
             }
             if size != Some(blob.size) {
-                return Err(error(
-                    400,
-                    "InvalidSize",
-                    "Referenced Size does not match stored blob",
-                ));
+                let named = size.map_or_else(|| "none".to_owned(), |size| size.to_string());
+                let message = format!(
+                    "Referenced Size does not match stored blob. Expected: {}, Got: {named}",
+                    blob.size
+                );
+                return Err(error(400, "InvalidSize", &message));
             }
         }
         Ok(())
+    }
+
+    pub(super) fn name_blobs(&mut self, record: &Value) {
+        for named in record::blobs(record) {
+            if let Some(blob) = self.blobs.get_mut(&named.cid) {
+                blob.is_named = true;
+            }
+        }
+    }
+
+    /// The blobs of a record that is gone go with it, unless another one names them.
+    pub(super) fn drop_blobs(&mut self, record: &Value) {
+        for dropped in record::blobs(record) {
+            let mut named = self
+                .records
+                .values()
+                .flat_map(|stored| record::blobs(&stored.value));
+            if !named.any(|blob| blob.cid == dropped.cid) {
+                self.blobs.remove(&dropped.cid);
+            }
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use sayonce::model::channel::Kind;
+use sayonce::model::ids::sha256_hex;
+use sayonce::model::media::Picture;
 use sayonce::sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -28,6 +30,9 @@ const BLUESKY: [Known; 2] = [
 
 const KEY: &str = "3mabcdefghi2z";
 const RICH: &str = "3mabcdefghj2z";
+const CARD: &str = "3mabcdefghk2z";
+const ALBUM: &str = "3mabcdefghl2z";
+const OTHER: &str = "3mabcdefghm2z";
 const FREE: &str = "3mzzzzzzzzz2z";
 
 /// What one side of the Bluesky table is.
@@ -103,6 +108,9 @@ impl Account {
             "mimeType": "image/png",
             "size": 75,
         });
+        let mut silent = album();
+        let first = silent["embed"]["images"][0].as_object_mut().unwrap();
+        first.remove("alt");
         let step = |name, call| Step {
             name,
             call,
@@ -110,6 +118,18 @@ impl Account {
         };
         vec![
             step("no picture", put(FREE, &thumb)),
+            step("a picture that is too large", put(FREE, &card(PNG, "image/png", 1_000_001))),
+            step("a picture that is none", put(FREE, &card(PNG, "text/plain", PNG.len()))),
+            step("a picture without its text", put(FREE, &silent)),
+            step(
+                "a picture of nobody",
+                Call::post_bytes(self.url("repo.uploadBlob"), "image/png", PNG.to_vec()),
+            ),
+            step(
+                "a picture with an expired token",
+                Call::post_bytes(self.url("repo.uploadBlob"), "image/png", PNG.to_vec())
+                    .bearer(&self.expired),
+            ),
             step("a wrong key", put("my-article", &record("x"))),
             step("301 characters", put(FREE, &record(&"x".repeat(301)))),
             step("no time", put(FREE, &json!({ "$type": "app.bsky.feed.post", "text": "x" }))),
@@ -212,6 +232,119 @@ impl Account {
             ),
         ]
     }
+
+    /// Uploads, and records that name what was uploaded.
+    fn picture_steps(&self) -> Vec<Step> {
+        const RECORD: &[&str] = &["/uri", "/cid"];
+        const BLOB: &[&str] = &["/blob/ref/$link", "/blob/mimeType", "/blob/size"];
+        let upload = |media_type, bytes: &[u8]| {
+            Call::post_bytes(self.url("repo.uploadBlob"), media_type, bytes.to_vec())
+                .bearer(&self.token)
+        };
+        let delete = |rkey: &str| {
+            self.write("deleteRecord", json!({ "rkey": rkey }))
+                .bearer(&self.token)
+        };
+        let other = [PNG, b"more"].concat();
+        let put = |rkey: &str, record: &Value| self.put(rkey, record, &self.token);
+        let stored = format!(
+            "{}?repo={}&collection=app.bsky.feed.post&rkey={ALBUM}",
+            self.url("repo.getRecord"),
+            self.did
+        );
+        let step = |name, read: &'static [&'static str], call| Step { name, call, read };
+        vec![
+            step("a picture", BLOB, upload("image/png", PNG)),
+            step("the same picture", BLOB, upload("image/png", PNG)),
+            step("a picture of another type", BLOB, upload("image/jpeg", PNG)),
+            step(
+                "a card with a picture",
+                RECORD,
+                put(CARD, &card(PNG, "image/png", PNG.len())),
+            ),
+            step(
+                "the same card",
+                RECORD,
+                put(CARD, &card(PNG, "image/png", PNG.len())),
+            ),
+            step("pictures with texts", RECORD, put(ALBUM, &album())),
+            step(
+                "the stored pictures",
+                &[
+                    "/value/embed/images/0/image/ref/$link",
+                    "/value/embed/images/0/aspectRatio/width",
+                ],
+                Call::get(stored).bearer(&self.token),
+            ),
+            step("another picture", BLOB, upload("image/png", &other)),
+            step(
+                "its other type",
+                &[],
+                put(FREE, &card(&other, "image/jpeg", other.len())),
+            ),
+            step(
+                "its other size",
+                &[],
+                put(FREE, &card(&other, "image/png", PNG.len())),
+            ),
+            // Once a record names it, nobody looks any more.
+            step(
+                "the other type of a picture that is named",
+                RECORD,
+                put(OTHER, &card(PNG, "image/jpeg", PNG.len())),
+            ),
+            step("no card", &[], delete(CARD)),
+            step("no pictures", &[], delete(ALBUM)),
+            step(
+                "a picture with one record left",
+                RECORD,
+                put(CARD, &card(PNG, "image/png", 1)),
+            ),
+            step("no card again", &[], delete(CARD)),
+            step("no other", &[], delete(OTHER)),
+            step(
+                "a picture that no record names any more",
+                &[],
+                put(FREE, &card(PNG, "image/png", PNG.len())),
+            ),
+        ]
+    }
+}
+
+const PNG: &[u8] = include_bytes!("../../data/channel/dot.png");
+
+fn blob(bytes: &[u8], media_type: &str, size: usize) -> Value {
+    let picture = Picture {
+        source: String::new(),
+        sha256: sha256_hex(bytes),
+        mime_type: media_type.to_owned(),
+        size: 0,
+        width: 2,
+        height: 1,
+        attached: None,
+    };
+    json!({ "$type": "blob", "ref": { "$link": picture.cid() }, "mimeType": media_type, "size": size })
+}
+
+/// A record whose card has a picture.
+fn card(bytes: &[u8], media_type: &str, size: usize) -> Value {
+    let mut card = rich();
+    card["embed"]["external"]["thumb"] = blob(bytes, media_type, size);
+    card
+}
+
+/// A record with two pictures.
+fn album() -> Value {
+    let image = || {
+        json!({
+            "image": blob(PNG, "image/png", PNG.len()),
+            "alt": "A dot",
+            "aspectRatio": { "width": 2, "height": 1 },
+        })
+    };
+    let mut album = rich();
+    album["embed"] = json!({ "$type": "app.bsky.embed.images", "images": [image(), image()] });
+    album
 }
 
 fn record(text: &str) -> Value {
@@ -269,6 +402,7 @@ fn the_bluesky_stand_in_answers_as_a_pds_does() {
         [&there, &here].map(|side| {
             side.steps()
                 .into_iter()
+                .chain(side.picture_steps())
                 .chain(side.refused_steps())
                 .collect()
         }),
@@ -280,7 +414,7 @@ fn the_bluesky_stand_in_answers_as_a_pds_does() {
         .map(|pair| pair.each_ref().map(|answer| answer.json()["cid"].clone()))
         .filter(|[there, _]| there.is_string())
         .collect();
-    assert_eq!(cids.len(), 4, "{cids:?}");
+    assert_eq!(cids.len(), 10, "{cids:?}");
     for [there, here] in cids {
         assert_eq!(there, here);
     }
