@@ -170,6 +170,7 @@ pub(super) fn server_of(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
     use serde_json::json;
 
     use super::*;
@@ -404,6 +405,32 @@ mod tests {
             "did:plc:<b>",
         ] {
             assert!(!is_did(text), "{text}");
+        }
+    }
+
+    proptest! {
+        /// Whatever a document says, the password goes over TLS to a host that may be on the public net, if anywhere.
+        #[test]
+        fn no_document_leads_into_this_network(
+            endpoint in "(https?|ftp|file)?:?/{0,2}([a-z]{0,4}@)?(localhost|127\\.1|0x7f\\.1|10\\.0\\.0\\.1|2130706433|\\[::1\\]|\\[::ffff:7f00:1\\]|pds\\.example|intranet|[a-z0-9.\\[\\]:%-]{0,9})(:[0-9]{0,5})?(/[a-z]{0,3})?(\\?x)?"
+        ) {
+            let read = server_of(&document(&[pds(&endpoint)]), DID, None, Reach::Public);
+            if let Ok(url) = read {
+                prop_assert_eq!(url.scheme(), "https");
+                prop_assert!(!is_loopback(&url) && may_be_public(&url), "{}", url);
+                prop_assert_eq!((url.path(), url.query(), url.username()), ("/", None, ""));
+            }
+        }
+
+        #[test]
+        fn no_did_leads_into_this_network(id in "(did:)?(web|plc|key)?:?(localhost|127\\.1|0x7f\\.1|10\\.0\\.0\\.1|blog\\.example|[a-z0-9.%:/@-]{0,26})(%3A[0-9]{0,5})?") {
+            let directory = Url::parse("https://plc.directory/").unwrap();
+            if let Ok(url) = document_url(&id, &directory, Reach::Public) {
+                prop_assert_eq!((url.scheme(), url.port()), ("https", None));
+                prop_assert!(!is_loopback(&url) && may_be_public(&url), "{}", url);
+                let is_known = url.host_str() == directory.host_str() || id.starts_with("did:web:");
+                prop_assert!(is_known && is_did(&id), "{}", url);
+            }
         }
     }
 }
