@@ -117,6 +117,11 @@ impl Blog {
         self.program().run()
     }
 
+    /// `run` with more arguments, to its end.
+    pub(super) fn run_with(&self, arguments: &[&str]) -> Ran {
+        self.program().arguments(arguments.iter().copied()).run()
+    }
+
     /// `doctor` to its end.
     pub(super) fn doctor(&self) -> Ran {
         Program::sayonce(&self.path("site"), &self.path("home"))

@@ -209,6 +209,69 @@ fn an_account_is_found_by_its_handle() {
     assert_eq!(records(pds, &account).len(), 5);
 }
 
+/// A server says the same of a wrong password and of an account that it does not have.
+#[test]
+fn a_server_that_is_not_the_accounts_is_told_with_the_right_one() {
+    let Some(pds) = Pds::shared() else { return };
+    let account = pds.account("job-found");
+    let blog = blog(pds.other(), &account);
+    let (resolver, directory) = (pds.url(), pds.plc_directory());
+    blog.configure(
+        "interval = \"0s\"",
+        &format!("interval = \"0s\"\nresolver = \"{resolver}\"\nplc_directory = \"{directory}\""),
+    );
+    let ran = blog.run();
+    ran.assert_code(5);
+    let said = ran
+        .problems()
+        .join("\n")
+        .replace(pds.url(), "http://SERVER");
+    insta::assert_snapshot!(said, @r#"there refuses the credentials: HTTP 401: {"error":"AuthenticationRequired","message":"Invalid identifier or password"}; job-found.test is at http://SERVER: leave `service` out, or name that"#);
+}
+
+/// The server's own limit, which counts the logins of everybody who tries an account from here.
+#[test]
+fn too_many_logins_are_waited_for() {
+    let Some(pds) = Pds::shared() else { return };
+    let account = PdsAccount {
+        handle: "busy.test".to_owned(),
+        ..pds.account("job-found")
+    };
+    let url = format!("{}/xrpc/{LOGIN}", pds.other());
+    let login = Call::post(
+        url,
+        json!({ "identifier": account.handle, "password": "x" }),
+    );
+    // Each takes the server a while, so that nobody can tell what was wrong.
+    let logins: Vec<_> = (0..30)
+        .map(|_| {
+            let login = login.clone();
+            std::thread::spawn(move || login.send().status)
+        })
+        .collect();
+    for login in logins {
+        assert_eq!(login.join().unwrap(), 401);
+    }
+    let relay = Relay::before(pds.other());
+    let blog = blog(&relay.url(), &account);
+    blog.write_articles(&[one_article("busy")]);
+    let ran = blog.run_with(&["--max-wait", "0s"]);
+    ran.assert_code(6);
+    assert_eq!(relay.count(" "), 1, "one login, and nothing else");
+    assert!(
+        ran.stderr
+            .contains(r#"HTTP 429: {"error":"RateLimitExceeded","message":"Rate Limit Exceeded"}"#),
+        "{}",
+        ran.stderr
+    );
+    let report = ran.json();
+    let reason = report["deliveries"][0]["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("due at ") && reason.ends_with(": the service asked for a pause"),
+        "{reason}"
+    );
+}
+
 /// A blog before a relay before the server.
 fn behind(pds: &Pds, account: &PdsAccount) -> Behind {
     let relay = Relay::before(pds.url());

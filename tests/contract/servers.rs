@@ -131,6 +131,7 @@ pub(in crate::contract) struct Pds {
 struct PdsSaid {
     url: String,
     plc: String,
+    other: String,
     accounts: BTreeMap<String, PdsAccount>,
 }
 
@@ -183,6 +184,11 @@ impl Pds {
     /// The directory of DIDs that this server registers its accounts with.
     pub(in crate::contract) fn plc_directory(&self) -> &str {
         &self.said.plc
+    }
+
+    /// Another server of the same network, on which nobody has an account, and where logins are limited.
+    pub(in crate::contract) fn other(&self) -> &str {
+        &self.said.other
     }
 
     pub(in crate::contract) fn account(&self, name: &str) -> PdsAccount {

@@ -36,8 +36,10 @@ function expiredToken(did) {
 }
 
 async function main() {
-  const { TestNetworkNoAppView } = await import(pathToFileURL(modules.resolve('@atproto/dev-env')))
+  const { TestNetworkNoAppView, TestPds } = await import(pathToFileURL(modules.resolve('@atproto/dev-env')))
   const network = await TestNetworkNoAppView.create({})
+  // Another server of the same network, on which nobody has an account, with the limits that servers have.
+  const other = await TestPds.create({ didPlcUrl: network.plc.url, rateLimitsEnabled: true })
   const call = async (method, body, token) => {
     const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
     const answer = await fetch(`${network.pds.url}/xrpc/${method}`, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -53,7 +55,7 @@ async function main() {
     const app = await call('com.atproto.server.createAppPassword', { name: 'sayonce' }, accessJwt)
     accounts[name] = { did, handle, appPassword: app.password, expiredToken: expiredToken(did) }
   }
-  console.log(JSON.stringify({ url: network.pds.url, plc: network.plc.url, accounts }))
+  console.log(JSON.stringify({ url: network.pds.url, plc: network.plc.url, other: other.url, accounts }))
 }
 
 main().catch((error) => {
