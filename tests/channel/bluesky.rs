@@ -651,3 +651,24 @@ fn mentions_are_looked_up_on_the_accounts_own_server() {
         )
     );
 }
+
+#[test]
+fn mentions_are_looked_up_on_the_same_server_when_the_login_is_gone() {
+    let server = Server::start([
+        login(),
+        error(401, "AuthMissing"),
+        json_answer(200, r#"{"did":"did:plc:abc"}"#),
+    ]);
+    let mut channel = open_channel(&server);
+    let told = tell(&channel.publish(&[pushed(claim(DID, &post()))]));
+    assert!(told.starts_with("refused for our credentials"), "{told}");
+    let wants = Wants {
+        mentions: ["name.example".to_owned()].into(),
+        ..Wants::default()
+    };
+    let found = channel.prepare(&wants, Vec::new());
+    assert_eq!(
+        found.mentions,
+        [("name.example".to_owned(), "did:plc:abc".to_owned())].into()
+    );
+}

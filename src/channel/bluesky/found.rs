@@ -54,8 +54,13 @@ impl Bluesky {
     }
 
     fn did_of(&mut self, name: &str) -> Result<String, String> {
+        // A token that was refused takes the login away; the account is where it was.
         let login = self.login.as_ref().map(|login| &login.server);
-        let server = login.unwrap_or(&self.whereabouts.resolver);
+        let home = self.home.as_ref().map(|home| &home.server);
+        let server = login
+            .or(home)
+            .or(self.whereabouts.service.as_ref())
+            .unwrap_or(&self.whereabouts.resolver);
         let mut url = xrpc(server, "com.atproto.identity.resolveHandle");
         url.query_pairs_mut().append_pair("handle", name);
         self.http.begin();
