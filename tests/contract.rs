@@ -20,6 +20,7 @@ mod bluesky_pictures;
 mod client;
 mod forem;
 mod mastodon;
+mod mastodon_pictures;
 mod relay;
 mod replay;
 mod servers;

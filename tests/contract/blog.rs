@@ -69,6 +69,13 @@ impl Blog {
         std::fs::write(path, bytes).unwrap();
     }
 
+    /// Pushes what was written.
+    pub(super) fn push(&self) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", "an edit"]);
+        self.git(&["push", "--quiet", "origin", "main"]);
+    }
+
     /// Has another secret from now on.
     pub(super) fn take_secret(&mut self, secret: &str) {
         secret.clone_into(&mut self.secret.1);

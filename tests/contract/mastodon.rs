@@ -10,14 +10,14 @@ use super::troubles::Behind;
 
 const SECRET: &str = "MASTODON_TOKEN";
 
-const POST: &str = "POST /api/v1/statuses ";
+pub(super) const POST: &str = "POST /api/v1/statuses ";
 
-fn blog(url: &str) -> Blog {
+pub(super) fn blog(url: &str) -> Blog {
     let channel = format!("kind = \"mastodon\"\nserver = \"{url}\"\ntoken_env = \"{SECRET}\"\n");
     Blog::new(&channel, (SECRET, MastodonMock::TOKEN))
 }
 
-fn get(server: &MastodonMock, path: &str) -> Value {
+pub(super) fn get(server: &MastodonMock, path: &str) -> Value {
     let call = Call::get(format!("{}{path}", server.url)).bearer(MastodonMock::TOKEN);
     let answer = call.send();
     assert_eq!(answer.status, 200, "{}", answer.text);
@@ -25,7 +25,7 @@ fn get(server: &MastodonMock, path: &str) -> Value {
 }
 
 /// The account's statuses, oldest first.
-fn statuses(server: &MastodonMock) -> Vec<Value> {
+pub(super) fn statuses(server: &MastodonMock) -> Vec<Value> {
     let whoami = get(server, "/api/v1/accounts/verify_credentials");
     let id = whoami["id"].as_str().unwrap();
     let list = get(server, &format!("/api/v1/accounts/{id}/statuses?limit=40"));

@@ -19,6 +19,8 @@ pub(super) enum Order {
     Lose,
     /// The server hears nothing of it, and the connection is closed.
     Drop,
+    /// The answer has another status.
+    Status(&'static str),
     /// The access token in the answer is exchanged for another of the same length.
     Token(String),
 }
@@ -133,6 +135,10 @@ fn relay_one(
             drop(client.shutdown(Shutdown::Both));
             return;
         }
+        Some(Order::Status(status)) => {
+            answer = with_status(&answer, status);
+            done.send(()).unwrap();
+        }
         Some(Order::Token(token)) => {
             answer = with_token(&String::from_utf8(answer).unwrap(), token).into_bytes();
             done.send(()).unwrap();
@@ -151,6 +157,16 @@ fn without_prefix(request: Vec<u8>, prefix: &str) -> Vec<u8> {
     let shorter = text.replacen(&format!(" {prefix}/"), " /", 1);
     assert_ne!(shorter, text, "every path begins with {prefix}");
     shorter.into_bytes()
+}
+
+/// An answer with another status.
+fn with_status(answer: &[u8], status: &str) -> Vec<u8> {
+    let end = answer.iter().position(|byte| *byte == b'\r').unwrap();
+    [
+        format!("HTTP/1.1 {status}").as_bytes(),
+        answer.get(end..).unwrap(),
+    ]
+    .concat()
 }
 
 /// The answer to a login, with another token.
