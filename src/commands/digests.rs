@@ -85,6 +85,7 @@ impl Site {
         Digest {
             problems: ending.problems.clone(),
             alarms: ending.alarms.clone(),
+            notices: [self.notices.as_slice(), &ending.notices].concat(),
             out_of_scope: ending.out_of_scope.len(),
             next_due: ending.next_due.clone(),
             next_run,

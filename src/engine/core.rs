@@ -56,6 +56,8 @@ pub struct Core {
     pub(super) fatal: Option<String>,
     /// What this run saw that somebody should look at, and that the ledger alone does not show.
     pub(super) alarms: Vec<String>,
+    /// What is not in posts of this run that their authors wished for, in plain sentences.
+    pub(super) left_out: BTreeMap<DeliveryId, Vec<String>>,
     pub(super) journal: Journal,
     pub(super) journaled: Vec<Row>,
     pub(super) merged_journal: bool,
@@ -105,6 +107,7 @@ impl Core {
             stop: None,
             fatal: None,
             alarms: Vec::new(),
+            left_out: BTreeMap::new(),
             journal: Journal::Idle,
             journaled: Vec::new(),
             merged_journal: setup.journal.is_empty(),
@@ -583,5 +586,14 @@ impl Core {
 
     pub(super) fn tell(&mut self, notice: Notice) {
         self.actions.push(Action::Tell(notice));
+    }
+
+    /// Says once in a run what a post goes without.
+    pub(super) fn tell_left_out(&mut self, id: &DeliveryId, what: &str) {
+        let told = self.left_out.entry(id.clone()).or_default();
+        if !told.iter().any(|earlier| earlier == what) {
+            told.push(what.to_owned());
+            self.tell(Notice::Plain(format!("{id}: {what}")));
+        }
     }
 }

@@ -23,6 +23,8 @@ pub struct Ending {
     pub alarms: Vec<String>,
     /// What went wrong with channels, the ledger or single items, in plain sentences.
     pub problems: Vec<String>,
+    /// What posts of this run went without, in plain sentences.
+    pub notices: Vec<String>,
     /// Items that are never a delivery, with the reason.
     pub out_of_scope: Vec<(String, String)>,
     /// Rows whose outcome is not on the remote.
@@ -113,8 +115,12 @@ impl Core {
         for delivery in &deliveries {
             weighed.exit = weighed.exit.or_worse(delivery.weight());
         }
+        let told = self.left_out.iter();
+        let notices =
+            told.flat_map(|(id, all)| all.iter().map(move |what| format!("{id}: {what}")));
         Ending {
             alarms,
+            notices: notices.collect(),
             next_due: next_due(&deliveries, now),
             out_of_scope: self
                 .survey
@@ -214,7 +220,7 @@ impl Core {
                     (None, Some(reason)) => Some(Aside::NotYet(reason)),
                     (None, None) => None,
                 };
-                Some(outlook(
+                let mut outlook = outlook(
                     surveyed,
                     self.outbox.row(&surveyed.id),
                     survey,
@@ -228,7 +234,14 @@ impl Core {
                     },
                     aside,
                     now,
-                ))
+                );
+                let told = self.left_out.get(&surveyed.id).into_iter().flatten();
+                for what in told {
+                    if !outlook.notes.contains(what) {
+                        outlook.notes.push(what.clone());
+                    }
+                }
+                Some(outlook)
             })
             .collect()
     }

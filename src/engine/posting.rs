@@ -17,7 +17,7 @@ use crate::model::post::Post;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
 use crate::plan::decide::Again;
-use crate::render::{Stamp, compose, compose_with};
+use crate::render::{Stamp, compose, compose_with, picture_left_out};
 
 use super::core::Core;
 use super::outbox::Sort;
@@ -103,6 +103,9 @@ impl Core {
             .tell(identity, operation, vec![event], sort, true)
         {
             Ok(()) => {
+                if let (Again::Fresh, Some(what)) = (again, self.picture_left_out(channel, id)) {
+                    self.tell_left_out(id, what);
+                }
                 if let Some(desk) = self.desks.get_mut(channel.name()) {
                     desk.use_up(id, operation, channel);
                     desk.own.insert(token, (id.clone(), operation));
@@ -114,6 +117,12 @@ impl Core {
                 false
             }
         }
+    }
+
+    /// Says that an article's picture is not in its post, where that is so by what its author wrote.
+    fn picture_left_out(&self, channel: &ChannelConfig, id: &DeliveryId) -> Option<&'static str> {
+        let item = self.survey.as_ref()?.items.get(&id.item)?;
+        picture_left_out(item, channel)
     }
 
     /// Returns the name of the logical action: the earlier one's while nothing else is asked for.

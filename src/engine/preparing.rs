@@ -6,7 +6,6 @@ use crate::config::ChannelConfig;
 use crate::model::delivery::{self, Counts, Operation, Record};
 use crate::model::item::Item;
 use crate::model::media::{Picture, PictureWish, Prepared, Standing, Wants};
-use crate::model::notice::Notice;
 use crate::model::outcome::Wait;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -74,7 +73,7 @@ impl Core {
     /// Takes what was found.
     pub(super) fn found(&mut self, id: DeliveryId, prepared: Prepared) {
         for note in &prepared.notes {
-            self.tell(Notice::Plain(format!("{id}: {note}")));
+            self.tell_left_out(&id, note);
         }
         if let Some(desk) = self.desks.get_mut(&id.channel) {
             desk.is_working = false;

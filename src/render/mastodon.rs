@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use super::fit::{Limit, fit};
 use super::template::{Draft, Text};
-use super::{RenderError, ShownPicture, Wishes, alt, language_of, length, notes_without};
+use super::{
+    RenderError, ShownPicture, Wishes, language_of, length, notes_without, picture_left_out,
+};
 use crate::config::{ChannelConfig, Visibility};
 use crate::model::item::Item;
 use crate::model::outcome::ServerLimits;
@@ -67,11 +69,7 @@ pub(super) fn compose(
     for (picture, alt) in options.pictures {
         picture.insert_into(&mut fields, alt.as_deref());
     }
-    if wishes.image.is_some() && alt(wishes).is_none() {
-        notes.push(
-            "the picture is left out: it needs `alt`, the text that stands for it".to_owned(),
-        );
-    }
+    notes.extend(picture_left_out(item, channel).map(str::to_owned));
     Ok(Rendered {
         post: Post::new(fields),
         length: measure(&fitted.text),

@@ -164,6 +164,14 @@ pub fn pictures(item: &Item, channel: &ChannelConfig) -> Vec<PlannedPicture> {
         .collect()
 }
 
+/// Says why the picture that the author wished for is not in the post of `item` for `channel`, if that is so.
+pub fn picture_left_out(item: &Item, channel: &ChannelConfig) -> Option<&'static str> {
+    let wishes = Wishes::of(item, channel);
+    let is_left_out =
+        channel.kind() == Kind::Mastodon && wishes.image.is_some() && alt(&wishes).is_none();
+    is_left_out.then_some("the picture is left out: it needs `alt`, the text that stands for it")
+}
+
 /// Writes the post of `item` for `channel` with what an earlier post has beside its text, or with nothing.
 ///
 /// `limits` are what the server told, in the service's own units. What is only wished for counts as found.

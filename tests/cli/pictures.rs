@@ -7,6 +7,7 @@ use sayonce::model::channel::Kind;
 use sayonce::model::ids::sha256_hex;
 use serde_json::{Value, json};
 
+use super::actions::Step;
 use super::program::Ran;
 use super::site::{Plan, Site};
 
@@ -237,4 +238,38 @@ fn a_status_has_the_picture_that_the_author_wished_for() {
     assert_eq!((alt, uploads), (Value::Null, 0));
     let told = "article-1 on mastodon: the post is without a picture: the picture is neither PNG, nor JPEG, nor WebP";
     assert!(said.contains(told), "{said}");
+}
+
+/// The plan says it before; whoever only reads what jobs say is told when the post goes out.
+#[test]
+fn a_run_says_once_that_a_picture_without_a_text_is_left_out() {
+    let note = "the picture is left out: it needs `alt`, the text that stands for it";
+    // Also where a second attempt is made.
+    let site = site(
+        Kind::Mastodon,
+        Some("mastodon:1=status=429:1"),
+        "image: /cover.png",
+        Some(&png(3)),
+    );
+    let step = Step::of(&site).run(&["run", "--format", "json"]);
+    step.ran.assert_code(0);
+    let line = format!("article-1 on mastodon: {note}");
+    assert_eq!(
+        step.ran.stderr.matches(note).count(),
+        1,
+        "{}",
+        step.ran.stderr
+    );
+    assert!(
+        step.ran.stderr.lines().any(|told| told == line),
+        "{}",
+        step.ran.stderr
+    );
+    assert_eq!(step.ran.json()["deliveries"][0]["notes"], json!([note]));
+    assert_eq!(record(&site, "mastodon")["attempt"], 2);
+    let shown = format!("article-1 on mastodon: {}", note.replace('`', "\\`"));
+    assert!(step.summary.contains(&shown), "{}", step.summary);
+    // It is said of what goes out, and not of what is out.
+    let again = site.run(&[]);
+    assert!(!again.stderr.contains(note), "{}", again.stderr);
 }

@@ -162,11 +162,7 @@ fn without_prefix(request: Vec<u8>, prefix: &str) -> Vec<u8> {
 /// An answer with another status.
 fn with_status(answer: &[u8], status: &str) -> Vec<u8> {
     let end = answer.iter().position(|byte| *byte == b'\r').unwrap();
-    [
-        format!("HTTP/1.1 {status}").as_bytes(),
-        answer.get(end..).unwrap(),
-    ]
-    .concat()
+    [format!("HTTP/1.1 {status}").as_bytes(), &answer[end..]].concat()
 }
 
 /// The answer to a login, with another token.
