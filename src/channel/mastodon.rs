@@ -238,7 +238,7 @@ impl Mastodon {
     fn outcome(&self, answer: &Answer) -> Outcome {
         let reason = self.http.describe(answer);
         let error = answer.json_error().map(|error| error.to_lowercase());
-        match (answer.status, error) {
+        let outcome = match (answer.status, error) {
             (200 | 201, _) => accepted(answer).unwrap_or(Outcome::InDoubt { reason }),
             // So Pixelfed answers a post without a picture.
             (403, Some(error)) if error.contains("empty statuses") => {
@@ -256,6 +256,17 @@ impl Mastodon {
             // Among them 404 (a repeat whose status was deleted), 409 and 503 (a repeat while the first one runs),
             // 500 (a repeat on Mastodon 4.6), and every refusal that is not in the API's own shape.
             _ => Outcome::InDoubt { reason },
+        };
+        match outcome {
+            // Pleroma remembers whole answers for six hours, refusals too: what was wrong then need not be wrong now.
+            Outcome::Refused { reason, .. } if is_replay(answer) => {
+                let words = "the server repeats what it said to an earlier request";
+                refused(Refusal::Replayed, format!("{words}: {reason}"))
+            }
+            Outcome::Refused { .. }
+            | Outcome::Accepted { .. }
+            | Outcome::NotSent { .. }
+            | Outcome::InDoubt { .. } => outcome,
         }
     }
 }
@@ -484,12 +495,15 @@ fn missing_scopes(scopes: &[&str]) -> Vec<String> {
     missing.map(str::to_owned).collect()
 }
 
+fn is_replay(answer: &Answer) -> bool {
+    answer.header(IDEMPOTENT_REPLAYED) == Some("true")
+}
+
 fn accepted(answer: &Answer) -> Option<Outcome> {
     let status = Status::deserialize(answer.json()?).ok()?;
-    let is_replay = answer.header(IDEMPOTENT_REPLAYED) == Some("true");
     Some(Outcome::Accepted {
         remote: status.remote(),
-        evidence: if is_replay {
+        evidence: if is_replay(answer) {
             Evidence::KeyReplay
         } else {
             Evidence::Response

@@ -49,6 +49,8 @@ pub(super) struct Desk {
     pub(super) doubts: u32,
     /// What was found for posts before their claims.
     pub(super) prepared: BTreeMap<DeliveryId, Prepared>,
+    /// Deliveries whose key the service has an old answer for.
+    pub(super) used_keys: BTreeSet<DeliveryId>,
     /// Deliveries that can't be sent as they are, with the reason.
     pub(super) unsendable: BTreeMap<DeliveryId, String>,
 }
@@ -73,6 +75,7 @@ impl Desk {
         operation: Operation,
         channel: &ChannelConfig,
     ) {
+        self.used_keys.remove(id);
         let declaration = channel.declaration();
         let is_made = declaration.is_some_and(|declaration| declaration.prepare.is_some());
         if is_made || operation != Operation::Publish {
@@ -97,6 +100,7 @@ impl Desk {
             asked_until: None,
             doubts: 0,
             prepared: BTreeMap::new(),
+            used_keys: BTreeSet::new(),
             unsendable: BTreeMap::new(),
         }
     }

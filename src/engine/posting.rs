@@ -182,6 +182,8 @@ impl Core {
             compose(item, channel, limits, Stamp::Of(post))
                 .is_ok_and(|rendered| rendered.post == *post && !on(Mutant::RecordKeyRenewed))
         };
+        let desk = self.desks.get(channel.name());
+        let is_key_used = desk.is_some_and(|desk| desk.used_keys.contains(id));
         let edition_floor = earlier.map_or(1, |record| record.edition);
         let earlier =
             earlier.and_then(|record| Some((record.edition, &record.claim.as_ref()?.post)));
@@ -199,6 +201,7 @@ impl Core {
             (Some((edition, post)), None, Again::Fresh) => Ok((post.clone(), edition)),
             (Some((edition, post)), Some(item), Again::Fresh)
                 if edition >= item.settings.edition
+                    && !is_key_used
                     && unchanged(item, post)
                     && Picture::all_of(post) == prepared.pictures
                     && Prepared::made_of(post) == prepared.made =>
@@ -209,7 +212,7 @@ impl Core {
                 let stamp = Stamp::Fresh { now, entropy };
                 let rendered = compose_with(item, channel, limits, stamp, &prepared)
                     .map_err(|error| error.to_string())?;
-                // A changed rendering is another action than the one that surely failed.
+                // A changed rendering is another action than the one that surely failed, and so is one that is to be looked at.
                 let edition = earlier
                     .map_or(edition_floor, |(edition, _)| edition + 1)
                     .max(item.settings.edition);

@@ -23,6 +23,9 @@ use super::desk::{DOUBTS_MAX, Desk, FAILURES_MAX, Phase};
 use super::matching::{Seen, edition_since, seen, surplus};
 use super::outbox::Sort;
 
+/// The longest that a service is known to remember what it answered to a key.
+const MEMORY_OF_KEYS_MAX: std::time::Duration = std::time::Duration::from_hours(6);
+
 impl Core {
     /// Takes the answer to a login.
     pub(super) fn opened(&mut self, now: Timestamp, name: &ChannelName, opening: Opening) {
@@ -342,7 +345,7 @@ impl Core {
                 ..
             } => desk.singly |= tokens.len() > 1,
             Outcome::Refused {
-                refusal: Refusal::Temporary(_) | Refusal::Picture,
+                refusal: Refusal::Temporary(_) | Refusal::Picture | Refusal::Replayed,
                 ..
             } => {}
             Outcome::InDoubt { .. } => {
@@ -419,6 +422,10 @@ impl Core {
                 reason,
             } => self.picture_refused(now, &id, operation, &record, reason),
             Outcome::Refused {
+                refusal: Refusal::Replayed,
+                reason,
+            } => self.replayed(now, &id, &record, reason),
+            Outcome::Refused {
                 refusal: Refusal::RateLimited(wait),
                 reason,
             } => {
@@ -465,6 +472,26 @@ impl Core {
             Sort::Outcome(token.clone()),
             true,
         );
+    }
+
+    /// Takes an answer from the service's memory. Where nothing was ever sent that may be there, the post goes out under
+    /// another key; what may have been sent keeps its key, and waits until the service has forgotten.
+    fn replayed(
+        &mut self,
+        now: Timestamp,
+        id: &DeliveryId,
+        record: &Record,
+        reason: &str,
+    ) -> delivery::Event {
+        let wait = if record.frozen {
+            Wait::For(MEMORY_OF_KEYS_MAX)
+        } else {
+            if let Some(desk) = self.desks.get_mut(&id.channel) {
+                desk.used_keys.insert(id.clone());
+            }
+            Wait::Until(now)
+        };
+        self.deferred(now, id, Some(wait), backoff(1), reason, Counts::Attempt)
     }
 
     /// An answer that comes after another run took the delivery over or found it: a receipt always wins, the rest is

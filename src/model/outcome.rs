@@ -65,6 +65,8 @@ pub enum Refusal {
     Temporary(Option<Wait>),
     /// The post as it is, for its picture: nothing of it was done, and without the picture it may be taken.
     Picture,
+    /// The service's memory of an earlier request under the same key, which it refused; this one was not looked at.
+    Replayed,
     /// Too many requests; does not count as an attempt.
     RateLimited(Option<Wait>),
     /// The channel's trouble, not the article's (a revoked token, a missing scope): the channel is closed for the run.

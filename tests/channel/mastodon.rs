@@ -29,7 +29,7 @@ pub(super) fn service(server: &Server) -> ServiceConfig {
     }
 }
 
-fn open_channel(server: &Server) -> Box<dyn Channel> {
+pub(super) fn open_channel(server: &Server) -> Box<dyn Channel> {
     channel(service(server), TestClock::still())
 }
 

@@ -17,6 +17,7 @@ mod indexnow;
 mod later;
 mod mastodon;
 mod mastodon_edited_pictures;
+mod mastodon_keys;
 mod mastodon_later;
 mod mastodon_pictures;
 mod registry;
@@ -199,6 +200,7 @@ fn tell(outcome: &Outcome) -> String {
                 Refusal::Temporary(wait) => format!("for now{}", tell_wait(*wait)),
                 Refusal::RateLimited(wait) => format!("for too many requests{}", tell_wait(*wait)),
                 Refusal::Picture => "for its picture".to_owned(),
+                Refusal::Replayed => "from memory".to_owned(),
                 Refusal::Credentials => "for our credentials".to_owned(),
             };
             format!("refused {refusal}: {reason}")

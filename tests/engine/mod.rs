@@ -10,6 +10,7 @@ mod floods;
 mod kills;
 mod later;
 mod limits;
+mod memory;
 mod panics;
 mod people;
 mod reading;

@@ -40,6 +40,10 @@ pub(crate) enum Fault {
     Refused,
     /// The same, and stored all the same.
     RefusedStored,
+    /// Refused for good, and the answer is lost.
+    RefusedUnheard,
+    /// Not stored; an answer from before.
+    Replayed,
     /// No byte left.
     NotSent,
 }
@@ -83,6 +87,10 @@ pub(crate) struct Service {
     pub(crate) account: Option<String>,
     /// How far its clock is from the run's.
     pub(crate) skew: Option<Duration>,
+    /// What it answers to a key it says again for so long, where that was a refusal.
+    pub(crate) memory: Option<Duration>,
+    /// When it refused which key.
+    refused: BTreeMap<String, Timestamp>,
     /// What goes wrong with every write.
     pub(crate) always: Option<Fault>,
     /// What its server tells of its limits.
@@ -117,6 +125,8 @@ impl Service {
             open_times: Vec::new(),
             account: None,
             skew: None,
+            memory: None,
+            refused: BTreeMap::new(),
             always: None,
             limits: ServerLimits::default(),
             open_fails: false,
@@ -381,7 +391,21 @@ impl Service {
             refusal,
             reason: reason.to_owned(),
         };
-        match self.always.or(self.faults.get(&self.writes()).copied()) {
+        let key = claims.first().map(|pushed| pushed.claim().key.to_string());
+        let key = key.unwrap_or_default();
+        if let (Some(memory), Some(at)) = (self.memory, self.refused.get(&key))
+            && now < at.plus(memory)
+        {
+            return (self.latency, refused(Refusal::Replayed, "422 as before"));
+        }
+        let fault = self.always.or(self.faults.get(&self.writes()).copied());
+        if matches!(
+            fault,
+            Some(Fault::Refused | Fault::RefusedUnheard | Fault::RateLimited(_))
+        ) {
+            self.refused.insert(key, now);
+        }
+        match fault {
             None => {
                 let accepted = self.store(claims, now, Duration::ZERO);
                 (self.latency, accepted)
@@ -394,7 +418,9 @@ impl Service {
                 drop(self.store(claims, now, Duration::ZERO));
                 (self.timeout, in_doubt("no answer within the timeout"))
             }
-            Some(Fault::LostRequest) => (self.timeout, in_doubt("no answer within the timeout")),
+            Some(Fault::LostRequest | Fault::RefusedUnheard) => {
+                (self.timeout, in_doubt("no answer within the timeout"))
+            }
             Some(Fault::Slow(delay)) => {
                 let accepted = self.store(claims, now.plus(delay), Duration::ZERO);
                 if delay < self.timeout {
@@ -421,6 +447,7 @@ impl Service {
                 (self.latency, refused(Refusal::RateLimited(wait), "429"))
             }
             Some(Fault::Refused) => (self.latency, refused(Refusal::Permanent, "422")),
+            Some(Fault::Replayed) => (self.latency, refused(Refusal::Replayed, "422 as before")),
             Some(Fault::RefusedStored) => {
                 self.lie(claims, now);
                 (self.latency, refused(Refusal::Permanent, "422"))

@@ -206,7 +206,10 @@ fn assert_outcome(kind: Kind, outcome: &Outcome) {
             assert_reason(reason);
             match refusal {
                 Refusal::Temporary(wait) | Refusal::RateLimited(wait) => assert_wait(*wait),
-                Refusal::Permanent | Refusal::Picture | Refusal::Credentials => {}
+                Refusal::Permanent
+                | Refusal::Picture
+                | Refusal::Replayed
+                | Refusal::Credentials => {}
             }
         }
         Outcome::NotSent { reason } | Outcome::InDoubt { reason } => assert_reason(reason),
