@@ -487,17 +487,23 @@ fn what_was_posted_elsewhere_is_left_alone() {
 
 #[test]
 fn an_account_names_where_a_preset_posts() {
-    let accounts = [TELEGRAM, SLACK, WEIBO, MICROPUB, LINKEDIN, WORDPRESS].map(|lines| {
+    let accounts = [
+        TELEGRAM, SLACK, WEIBO, MICROPUB, LINKEDIN, WORDPRESS, THREADS, WEBMENTION, WEBSUB,
+    ]
+    .map(|lines| {
         let server = Server::start([]);
         account_of(&mut *open_channel(lines, &server))
     });
     insta::assert_snapshot!(accounts.join("\n"), @r"
     telegram:@blog
     slack:C1
-    weibo:own
+    weibo:4711
     micropub:https://second.example/micropub
     linkedin:urn:li:person:x
     wordpress:https://wordpress.example/?author=7
+    threads:17
+    webmention:https://bridge.example/w https://bridge.example/
+    websub:https://hub.example/ https://blog.example/feed.xml
     ");
     let of_webhook = |address: &str| {
         let config = config("preset = \"discord\"");
@@ -521,7 +527,10 @@ fn an_account_names_where_a_preset_posts() {
 }
 
 const SLACK: &str = "preset = \"slack\"\nvalues = { channel = \"C1\" }";
-const WEIBO: &str = "preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\" }";
+const WEIBO: &str = "preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\", uid = 4711 }";
+const THREADS: &str = "preset = \"threads\"\nvalues = { user = 17 }";
+const WEBMENTION: &str = "preset = \"webmention\"\nvalues = { endpoint = \"https://bridge.example/w\", target = \"https://bridge.example/\" }";
+const WEBSUB: &str = "preset = \"websub\"\nvalues = { hub = \"https://hub.example/\", topic = \"https://blog.example/feed.xml\" }";
 const MICROPUB: &str =
     "preset = \"micropub\"\nvalues = { endpoint = \"https://second.example/micropub\" }";
 const LINKEDIN: &str = "preset = \"linkedin\"\nvalues = { author = \"urn:li:person:x\" }";
@@ -544,6 +553,14 @@ fn each_preset_takes_down_what_it_made() {
     let not_found = ok(r#"{"ok":false,"error":"message_not_found"}"#);
     let trash = || ok(r#"{"id":7,"status":"trash"}"#);
     let invalid = || json_answer(404, r#"{"code":"rest_post_invalid_id"}"#);
+    let deleted = || ok(r#"{"success":true,"deleted_id":"7"}"#);
+    let no_resource = || {
+        json_answer(
+            400,
+            r#"{"error":{"message":"The requested resource does not exist","code":24,"error_subcode":4279009}}"#,
+        )
+    };
+    let or_no_right = || json_answer(400, r#"{"error":{"code":100,"error_subcode":33}}"#);
     let weibo_gone = json_answer(400, r#"{"error_code":20101}"#);
     let told = [
         discord(vec![done(), unknown()]),
@@ -558,6 +575,12 @@ fn each_preset_takes_down_what_it_made() {
         check(MICROPUB, vec![done(), answer(410, "", "gone")]),
         check(WORDPRESS, vec![trash(), trash()]),
         check(WORDPRESS, vec![invalid(), invalid()]),
+        check(THREADS, vec![deleted(), no_resource()]),
+        check(THREADS, vec![no_resource(), no_resource()]),
+        check(THREADS, vec![deleted(), or_no_right()]),
+        check(THREADS, vec![or_no_right(), or_no_right()]),
+        check(THREADS, vec![deleted(), ok(r#"{"id":"7"}"#)]),
+        check(THREADS, vec![json_answer(400, r#"{"error":{"code":10}}"#)]),
         of_urn(vec![done(), json_answer(404, r#"{"status":404}"#)]),
         of_urn(vec![done(), json_answer(403, r#"{"status":403}"#)]),
     ];
@@ -580,6 +603,18 @@ fn each_preset_takes_down_what_it_made() {
     DELETE /wp-json/wp/v2/posts/7, GET /wp-json/wp/v2/posts/7?context=edit
     accepted by read_back: 7 https://service.example/7
     DELETE /wp-json/wp/v2/posts/7, GET /wp-json/wp/v2/posts/7?context=edit
+    accepted by read_back: 7 https://service.example/7
+    DELETE /v1.0/7?access_token=s3cret-value, GET /v1.0/7?fields=id%2Cpermalink&access_token=s3cret-value
+    accepted by read_back: 7 https://service.example/7
+    DELETE /v1.0/7?access_token=s3cret-value, GET /v1.0/7?fields=id%2Cpermalink&access_token=s3cret-value
+    in doubt: whether the post is gone could not be read (HTTP 400: {"error":{"code":100,"error_subcode":33}}) after: HTTP 200
+    DELETE /v1.0/7?access_token=s3cret-value, GET /v1.0/7?fields=id%2Cpermalink&access_token=s3cret-value
+    in doubt: HTTP 400: {"error":{"code":100,"error_subcode":33}}; whether the post is gone could not be read: HTTP 400: {"error":{"code":100,"error_subcode":33}}
+    DELETE /v1.0/7?access_token=s3cret-value, GET /v1.0/7?fields=id%2Cpermalink&access_token=s3cret-value
+    in doubt: the post is still shown, though the service answered: HTTP 200
+    DELETE /v1.0/7?access_token=s3cret-value, GET /v1.0/7?fields=id%2Cpermalink&access_token=s3cret-value
+    refused for our credentials: HTTP 400: {"error":{"code":10}}
+    DELETE /v1.0/7?access_token=s3cret-value
     accepted by read_back: urn:li:share:7 https://service.example/7
     DELETE /rest/posts/urn%3Ali%3Ashare%3A7, GET /rest/posts/urn%3Ali%3Ashare%3A7
     in doubt: whether the post is gone could not be read (HTTP 403: {"status":403}) after: HTTP 204

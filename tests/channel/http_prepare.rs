@@ -13,7 +13,10 @@ use super::{SECRET, pushed, tell, tell_lookup};
 /// Prepares a post on Threads and publishes what came of it; tells the outcome, what was found, and the requests.
 fn post(acts: Vec<Act>) -> (String, Prepared, Vec<String>) {
     let server = Server::start(acts);
-    let config = on_server(config("preset = \"threads\""), &server);
+    let config = on_server(
+        config("preset = \"threads\"\nvalues = { user = 17 }"),
+        &server,
+    );
     let mut channel = channel(&config, &server);
     let mut claim = unmade(&config);
     let wants = Wants {
@@ -76,11 +79,11 @@ fn what_was_made_is_waited_for_and_published_by_its_id() {
         })
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    POST /v1.0/me/threads HTTP/1.1
+    POST /v1.0/17/threads HTTP/1.1
       media_type=TEXT&text=Hello+%26+%3Cyou%3E%0A%0Ahttps%3A%2F%2Fblog.example%2Fa&link_attachment=https%3A%2F%2Fblog.example%2Fa&access_token=TOKEN
     GET /v1.0/18?fields=status%2Cerror_message&access_token=TOKEN HTTP/1.1
     GET /v1.0/18?fields=status%2Cerror_message&access_token=TOKEN HTTP/1.1
-    POST /v1.0/me/threads_publish HTTP/1.1
+    POST /v1.0/17/threads_publish HTTP/1.1
       creation_id=18&access_token=TOKEN
     ");
 }
@@ -117,6 +120,14 @@ fn where_nothing_was_made_nothing_is_published_and_the_attempt_says_why() {
     refused for now: what was made can't be published: HTTP 200: {"id":"18","status":"ERROR"}
     refused for now: the first of two requests: HTTP 400: {"error":{"code":24}}
     "#);
+    // Another account, or a token whose rights ended: the article is not at fault.
+    assert_eq!(
+        check(vec![json_answer(
+            400,
+            r#"{"error":{"code":100,"error_subcode":33}}"#
+        )]),
+        r#"refused for our credentials: the first of two requests: HTTP 400: {"error":{"code":100,"error_subcode":33}}"#
+    );
     // An answer that is lost says nothing, and nobody sees what may have been made.
     let lost = check(vec![Act::HangUp]);
     assert!(
@@ -151,7 +162,10 @@ fn the_second_request_is_judged_like_any_other() {
 #[test]
 fn a_claim_of_an_earlier_run_is_published_by_what_it_names() {
     let server = Server::start([json_answer(200, r#"{"id":"17"}"#)]);
-    let config = on_server(config("preset = \"threads\""), &server);
+    let config = on_server(
+        config("preset = \"threads\"\nvalues = { user = 17 }"),
+        &server,
+    );
     let claim = full_claim(&config);
     let mut channel = channel(&config, &server);
     assert_eq!(
@@ -171,7 +185,10 @@ fn a_claim_of_an_earlier_run_is_published_by_what_it_names() {
 fn what_was_published_is_not_absent_because_a_list_lags() {
     let check = |act: Act| {
         let server = Server::start([json_answer(200, r#"{"data":[]}"#), act]);
-        let config = on_server(config("preset = \"threads\""), &server);
+        let config = on_server(
+            config("preset = \"threads\"\nvalues = { user = 17 }"),
+            &server,
+        );
         let told = tell_lookup(&channel(&config, &server).lookup(&full_claim(&config)));
         assert!(server.requests()[1].starts_with("GET /v1.0/18?"));
         told
@@ -194,6 +211,13 @@ fn what_was_published_is_not_absent_because_a_list_lags() {
         answer(200, "", "<html>"),
         answer(404, "", "<html>"),
         json_answer(200, r#"{"id":"18"}"#),
+        // So a post answers that is asked for a container's status.
+        json_answer(
+            400,
+            r#"{"error":{"message":"Tried accessing nonexisting field (status)","code":100}}"#,
+        ),
+        // It is not there, or we may not see it.
+        json_answer(400, r#"{"error":{"code":100,"error_subcode":33}}"#),
     ] {
         let told = check(act);
         assert!(

@@ -17,7 +17,7 @@ const PRESETS: [(&str, &str); 13] = [
     ("slack-webhook", ""),
     ("slack", r#"values = { channel = "C0123456789" }"#),
     ("telegram", r#"values = { chat = "@blog" }"#),
-    ("weibo", r#"values = { ip = "192.0.2.1" }"#),
+    ("weibo", r#"values = { ip = "192.0.2.1", uid = 4711 }"#),
     (
         "micropub",
         r#"values = { endpoint = "https://second.example/micropub" }"#,
@@ -28,7 +28,7 @@ const PRESETS: [(&str, &str); 13] = [
         r#"values = { server = "https://wordpress.example", author = 7 }"#,
     ),
     ("ghost", r#"values = { server = "https://ghost.example/" }"#),
-    ("threads", ""),
+    ("threads", "values = { user = 17 }"),
     (
         "webmention",
         r#"values = { endpoint = "https://bridge.example/webmention", target = "https://bridge.example/" }"#,
@@ -119,6 +119,7 @@ fn a_preset_without_its_values_says_what_is_needed() {
     telegram
       hint: write `values.chat = "…"`: the channel's `@name`, or its number
     weibo
+      hint: write `values.uid = "…"`: the account's number (`uid`), which stands in the address of its page: whose posts these are
       hint: write `values.ip = "…"`: the public address (IPv4) of whoever posts, which Weibo requires as `rip`
     micropub
       hint: write `values.endpoint = "…"`: the server's Micropub endpoint
@@ -130,7 +131,7 @@ fn a_preset_without_its_values_says_what_is_needed() {
     ghost
       hint: write `values.server = "…"`: the site's own address in Ghost, such as `https://blog.ghost.example`
     threads
-    ok
+      hint: write `values.user = "…"`: the account's number, the `id` that `https://graph.threads.net/v1.0/me?fields=id&access_token=…` answers
     webmention
       hint: write `values.endpoint = "…"`: the target's Webmention endpoint
       hint: write `values.target = "…"`: the address that the article mentions
@@ -230,7 +231,7 @@ fn every_request_is_as_its_service_wants_it() {
 
     {"posts":[{"title":"Hello & <you>","html":"<p>A &quot;first&quot; post</p>\n<p><a href=\"https://blog.example/a\">https://blog.example/a</a></p>","canonical_url":"https://blog.example/a","tags":["static site","rust"],"status":"published"}]}
     ---
-    POST /v1.0/me/threads_publish HTTP/1.1
+    POST /v1.0/17/threads_publish HTTP/1.1
     cache-control: no-cache
     content-type: application/x-www-form-urlencoded
 
@@ -601,11 +602,11 @@ fn threads_is_looked_through_by_the_link() {
         .join("\n")
         .replace("access_token=s3cret-value", "access_token=TOKEN");
     insta::assert_snapshot!(told, @r"
-    GET /v1.0/me/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
+    GET /v1.0/17/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
     found 17 https://www.threads.net/@blog/post/x
-    GET /v1.0/me/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
+    GET /v1.0/17/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
     absent
-    GET /v1.0/me/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
+    GET /v1.0/17/threads?fields=id%2Cpermalink%2Ctext%2Ctimestamp%2Clink_attachment_url&limit=100&access_token=TOKEN HTTP/1.1
     absent
     ");
 }

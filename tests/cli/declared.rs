@@ -70,12 +70,12 @@ fn every_preset_is_rehearsed_without_a_secret() {
         "preset = \"slack-webhook\"",
         SLACK,
         "preset = \"telegram\"\nvalues = { chat = \"@blog\" }",
-        "preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\" }",
+        "preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\", uid = 4711 }",
         "preset = \"micropub\"\nvalues = { endpoint = \"https://second.example/micropub\" }",
         "preset = \"linkedin\"\nvalues = { author = \"urn:li:person:x\" }",
         "preset = \"wordpress\"\nvalues = { server = \"https://wordpress.example\", author = 7 }",
         "preset = \"ghost\"\nvalues = { server = \"https://ghost.example\" }",
-        "preset = \"threads\"",
+        "preset = \"threads\"\nvalues = { user = 17 }",
         "preset = \"webmention\"\nvalues = { endpoint = \"https://bridge.example/w\", target = \"https://bridge.example/\" }",
         "preset = \"websub\"\nvalues = { hub = \"https://hub.example/\", topic = \"https://blog.example/feed.xml\" }",
     ] {
@@ -242,7 +242,7 @@ fn an_edit_is_rehearsed_with_what_stands() {
 /// `plan` shows the exact text, its length as the service counts, and needs no secret.
 #[test]
 fn plan_shows_the_text_and_its_limit() {
-    let site = site("preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\" }");
+    let site = site("preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\", uid = 4711 }");
     let ran = site
         .program_without_secrets(
             &site.path("site"),
@@ -289,7 +289,7 @@ fn of_two_requests_only_the_second_publishes() {
         ("2=status=500-stored", "read_back 1"),
         ("2=lost-request", "response 2"),
     ] {
-        let told = check("preset = \"threads\"", &[fault]);
+        let told = check("preset = \"threads\"\nvalues = { user = 17 }", &[fault]);
         let first = format!("exit 0\narticle-1 own done {evidence}\n");
         assert!(told.starts_with(&first), "{fault}: {told}");
         assert!(told.ends_with(EXACTLY_ONCE), "{fault}: {told}");

@@ -157,7 +157,7 @@ fn weibo_takes_no_text_twice() {
         );
         Call::new("POST", "/2/statuses/share.json").body("application/x-www-form-urlencoded", body)
     };
-    insta::assert_snapshot!(check("preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\" }", call), @r#"
+    insta::assert_snapshot!(check("preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\", uid = 4711 }", call), @r#"
     200 {"text":"A https://blog.example/a","idstr":"1"}
     400 {"request":"/2/statuses/share.json","error_code":20019,"error":"repeat content!"}
     429 {"request":"/2/statuses/share.json","error_code":10022,"error":"system error"}

@@ -15,6 +15,7 @@ use sayonce::model::claim::{Claim, Landing, PushedClaim};
 use sayonce::model::delivery::Operation;
 use sayonce::model::ids::{ChannelName, IdempotencyKey, Token};
 use sayonce::model::item::ItemId;
+use sayonce::model::media::Wants;
 use sayonce::model::outcome::{Lookup, Opening, Outcome, Remote};
 use sayonce::model::post::Post;
 use sayonce::sandbox::Sandbox;
@@ -111,7 +112,15 @@ impl World {
     }
 
     fn publish(&mut self, post: &Value) -> Remote {
-        let claim = self.claim(Operation::Publish, post, None);
+        let mut fields = post.as_object().unwrap().clone();
+        let wants = Wants {
+            draft: Some(Post::new(fields.clone())),
+            ..Wants::default()
+        };
+        self.channel
+            .prepare(&wants, Vec::new())
+            .insert_made_into(&mut fields);
+        let claim = self.claim(Operation::Publish, &Value::from(fields), None);
         match self.channel.publish(&[pushed(claim)]) {
             Outcome::Accepted { remote, .. } => remote,
             outcome @ (Outcome::Refused { .. }
@@ -278,16 +287,23 @@ fn a_record_is_deleted() {
     ");
 }
 
+fn declared_post(text: &str) -> Value {
+    json!({
+        "text": format!("{text} https://blog.example/a"), "title": text, "url": "https://blog.example/a", "tags": ["a"],
+        "description": text,
+    })
+}
+
 #[test]
 fn what_the_presets_made_is_changed_and_taken_down() {
-    let post = |text: &str| {
-        json!({
-            "text": format!("{text} https://blog.example/a"), "title": text, "url": "https://blog.example/a", "tags": ["a"],
-            "description": text,
-        })
-    };
     let check = |lines: &str| {
-        let told = life(Kind::Http, lines, &[], &post("Old"), &post("New"));
+        let told = life(
+            Kind::Http,
+            lines,
+            &[],
+            &declared_post("Old"),
+            &declared_post("New"),
+        );
         format!("{}\n{told}", lines.lines().next().unwrap())
     };
     let told = [
@@ -360,21 +376,39 @@ fn what_the_presets_made_is_changed_and_taken_down() {
     Refused { refusal: Permanent, reason: "the declaration has no `retract`" }, cannot tell; https://blog.example/a x3
     accepted by response, cannot tell; https://blog.example/a x4
     "#);
-    // These can only be taken down.
-    let remove = |lines: &str| {
-        let mut world = World::start(Kind::Http, lines, &["http:2=lost-answer"]);
-        let target = world.publish(&post("Old"));
-        let steps = [(); 2].map(|()| world.later(Operation::Retract, &post("Old"), &target));
+}
+
+#[test]
+fn what_can_not_be_changed_is_taken_down_all_the_same() {
+    let remove = |lines: &str, fault: &str| {
+        let mut world = World::start(Kind::Http, lines, &[fault]);
+        let post = declared_post("Old");
+        let target = world.publish(&post);
+        let steps = [(); 2].map(|()| world.later(Operation::Retract, &post, &target));
         format!("{}\n{}\n", lines.lines().next().unwrap(), steps.join("\n"))
     };
     let told = [
-        remove("preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\" }"),
-        remove("preset = \"linkedin\"\nvalues = { author = \"urn:li:person:x\" }"),
+        remove(
+            "preset = \"weibo\"\nvalues = { ip = \"192.0.2.1\", uid = 4711 }",
+            "http:2=lost-answer",
+        ),
+        remove(
+            "preset = \"threads\"\nvalues = { user = 17 }",
+            "http:3=lost-answer",
+        ),
+        remove(
+            "preset = \"linkedin\"\nvalues = { author = \"urn:li:person:x\" }",
+            "http:2=lost-answer",
+        ),
     ];
     insta::assert_snapshot!(told.join("\n"), @r#"
     preset = "weibo"
     accepted by read_back, cannot tell; nothing stands
     accepted by read_back, cannot tell; nothing stands
+
+    preset = "threads"
+    accepted by read_back, found; nothing stands
+    accepted by read_back, found; nothing stands
 
     preset = "linkedin"
     accepted by read_back, found; nothing stands

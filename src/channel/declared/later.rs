@@ -210,6 +210,13 @@ impl Declared {
                 means: Meaning::Already,
                 ..
             }) => Verdict::Already,
+            // Of a change or a deletion it says that a look is needed, and no more.
+            Some(AnswerRule {
+                means: Meaning::Exists,
+                ..
+            }) => Verdict::Other(Outcome::InDoubt {
+                reason: self.http.describe(answer),
+            }),
             Some(rule) => Verdict::Other(self.ruled(rule, answer)),
             None if judge::is_success(&form.success, answer, body.as_ref()) => Verdict::Done,
             None => Verdict::Other(Outcome::InDoubt {
