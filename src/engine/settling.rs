@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::config::ChannelConfig;
 use crate::exit::Exit;
+use crate::model::channel::Policy;
 use crate::model::delivery::{self, Counts, Finding, LookupRecord, Operation, Record};
 use crate::model::ids::{ChannelName, Token};
 use crate::model::mutant::{Mutant, on};
@@ -457,6 +458,7 @@ impl Core {
             Outcome::InDoubt { reason } => {
                 self.tell(Notice::Doubted {
                     delivery: id.clone(),
+                    next: after_doubt(channel, operation),
                     reason: reason.clone(),
                 });
                 delivery::Event::Doubted {
@@ -683,6 +685,19 @@ fn place(remote: &Remote) -> String {
         .url
         .as_deref()
         .map_or_else(String::new, |url| format!(", {url}"))
+}
+
+/// What comes of a doubt, in plain words.
+fn after_doubt(channel: &ChannelConfig, operation: Operation) -> &'static str {
+    let readable = match operation {
+        Operation::Publish => channel.traits().readable,
+        Operation::Update(_) | Operation::Retract => channel.shows_posts(),
+    };
+    match (readable, channel.rules.policy, operation) {
+        (true, _, _) => "it will be looked for",
+        (false, Policy::AtMostOnce, Operation::Publish) => "and it can't be looked for",
+        (false, _, _) => "it will be sent again, which does no harm",
+    }
 }
 
 fn several(remotes: &[Remote]) -> String {

@@ -56,10 +56,12 @@ pub enum Notice {
         /// When again.
         not_before: Timestamp,
     },
-    /// Not known whether it was delivered; it will be looked up.
+    /// Not known whether it was delivered.
     Doubted {
         /// Which.
         delivery: DeliveryId,
+        /// What comes of it, in plain words.
+        next: &'static str,
         /// What was seen.
         reason: String,
     },

@@ -133,9 +133,10 @@ fn not_yet(item: Option<&Item>, rules: &ChannelRules, now: Timestamp) -> Option<
 
 /// Whether an article is planned for later on a channel.
 pub(super) fn planned(item: &Item, rules: &ChannelRules, now: Timestamp) -> Option<Step> {
+    let open = |at: Timestamp| rules.hours.map_or(at, |hours| hours.next_open(at));
     if let Some(until) = item.settings.publish_at.filter(|until| *until > now) {
         return Some(Step::Later {
-            until,
+            until: open(until),
             why: "its `publish_at`".to_owned(),
         });
     }
@@ -143,7 +144,7 @@ pub(super) fn planned(item: &Item, rules: &ChannelRules, now: Timestamp) -> Opti
         let until = published.plus(rules.delay);
         if !rules.delay.is_zero() && until > now {
             return Some(Step::Later {
-                until,
+                until: open(until),
                 why: "the channel's `delay`".to_owned(),
             });
         }

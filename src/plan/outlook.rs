@@ -2,6 +2,7 @@
 
 use crate::config::ChannelConfig;
 use crate::exit::Exit;
+use crate::model::channel::{Policy, ReceiptKind};
 use crate::model::delivery::{Operation, Record, State};
 use crate::model::media::PlannedPicture;
 use crate::model::outcome::ServerLimits;
@@ -52,6 +53,8 @@ pub struct Outlook {
     pub notes: Vec<String>,
     /// Whether it takes part: what is baselined, kept back or unreadable does not.
     pub standing: Standing,
+    /// A repeat does no harm, and there is nothing that a person could look at.
+    pub is_notice: bool,
 }
 
 impl Outlook {
@@ -86,6 +89,16 @@ impl Outlook {
                 Way::new(
                     format!("sayonce skip {item} {channel}"),
                     "the post is left as it is",
+                ),
+            ],
+            Some(State::Held) if self.is_notice => vec![
+                Way::new(
+                    format!("sayonce retry {item} {channel}"),
+                    "the next run sends it once more, which does no harm",
+                ),
+                Way::new(
+                    format!("sayonce skip {item} {channel}"),
+                    "it shall not be announced",
                 ),
             ],
             Some(State::Held) => vec![
@@ -211,6 +224,8 @@ pub fn outlook(
     let stand = stand(row, article, channel, limits, circumstances.put_off);
     let (operation, record) = (stand.operation, stand.record);
     let mut outlook = blank(&surveyed.id, operation, record);
+    outlook.is_notice = channel.traits().receipt == ReceiptKind::None
+        && channel.rules.policy == Policy::AtLeastOnce;
     let announced = row.and_then(Row::publish);
     if outlook.remote.is_none() && operation != Operation::Publish {
         outlook.remote = announced.and_then(|record| record.remote.clone());
@@ -332,6 +347,7 @@ pub(super) fn blank(id: &DeliveryId, operation: Operation, record: Option<&Recor
         due_at: None,
         notes: Vec::new(),
         standing: Standing::ByState,
+        is_notice: false,
     }
 }
 

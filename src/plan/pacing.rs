@@ -31,9 +31,9 @@ pub fn pace<'a>(
             .filter_map(|record| Some(record.claim.as_ref()?.claimed_at))
             .max();
         let free_at = last.map_or(now, |last| last.plus(rules.interval));
-        for (place, at) in turns(waiting(deliveries, &rules.name, now), rules, free_at) {
+        for (place, turn) in turns(waiting(deliveries, &rules.name, now), rules, free_at) {
             if let Some(delivery) = deliveries.get_mut(place) {
-                tell(delivery, at, now);
+                tell(delivery, turn, now);
             }
         }
     }
@@ -57,12 +57,20 @@ fn waiting(
     waiting
 }
 
+/// When a delivery goes out.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    at: Timestamp,
+    /// What it waits for.
+    key: &'static str,
+}
+
 /// Gives each its moment: whenever the channel is free, the oldest of those that may be sent by then.
 fn turns(
     mut waiting: BTreeMap<Timestamp, BTreeSet<usize>>,
     rules: &ChannelRules,
     mut free_at: Timestamp,
-) -> Vec<(usize, Timestamp)> {
+) -> Vec<(usize, Turn)> {
     let mut turns = Vec::new();
     let mut ready: BTreeSet<usize> = BTreeSet::new();
     loop {
@@ -72,18 +80,21 @@ fn turns(
             (true, Some(first)) => first.max(free_at),
             (false, _) => free_at,
         };
+        let paced = at;
         let at = rules.hours.map_or(at, |hours| hours.next_open(at));
+        let key = if at > paced { "hours" } else { "interval" };
         while let Some(entry) = waiting.first_entry().filter(|entry| *entry.key() <= at) {
             ready.extend(entry.remove());
         }
         if let Some(place) = ready.pop_first() {
-            turns.push((place, at));
+            turns.push((place, Turn { at, key }));
         }
         free_at = at.plus(rules.interval);
     }
 }
 
-fn tell(delivery: &mut Outlook, at: Timestamp, now: Timestamp) {
+fn tell(delivery: &mut Outlook, turn: Turn, now: Timestamp) {
+    let Turn { at, key } = turn;
     if at < delivery.due_at.unwrap_or(now).plus(WORTH_TELLING) {
         return;
     }
@@ -93,7 +104,7 @@ fn tell(delivery: &mut Outlook, at: Timestamp, now: Timestamp) {
         .as_ref()
         .is_none_or(|reason| reason.starts_with("due "));
     if says_when {
-        delivery.reason = Some(format!("due at {at}: the channel's `interval`"));
+        delivery.reason = Some(format!("due at {at}: the channel's `{key}`"));
     }
 }
 
@@ -212,6 +223,21 @@ mod tests {
                 "now due now",
                 "now due now",
                 "30 the channel's `interval`",
+            ],
+        );
+    }
+
+    #[test]
+    fn who_waits_for_the_hours_is_told_of_them() {
+        // The claim was at 10:00; the window is open at 10:30, and closed from 11:00 on until the next day at 10:00.
+        check(
+            "interval = \"30m\"\nhours = \"10:00-11:00\"",
+            10,
+            &["pending"; 3],
+            &[
+                "30 the channel's `interval`",
+                "1439 the channel's `hours`",
+                "1469 the channel's `interval`",
             ],
         );
     }

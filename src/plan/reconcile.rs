@@ -164,8 +164,10 @@ fn retry_at(record: &Record, rules: &ChannelRules, doubt_since: Timestamp) -> Ti
 }
 
 fn attempts_used_up(record: &Record) -> String {
-    format!(
-        "{} attempts were made and none is known to have been delivered",
-        record.attempts_counted()
-    )
+    let attempts = record.attempts_counted();
+    let last = record
+        .reason
+        .as_ref()
+        .map_or_else(String::new, |reason| format!("; the last one: {reason}"));
+    format!("{attempts} attempts were made and none is known to have been delivered{last}")
 }

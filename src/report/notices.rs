@@ -188,9 +188,13 @@ pub fn line(notice: &Notice, timezone: Tz) -> (Tone, String) {
                 clock_time(*not_before, timezone)
             ),
         ),
-        Notice::Doubted { delivery, reason } => (
+        Notice::Doubted {
+            delivery,
+            next,
+            reason,
+        } => (
             Tone::Warning,
-            format!("{delivery}: may or may not be there, it will be looked for: {reason}"),
+            format!("{delivery}: may or may not be there, {next}: {reason}"),
         ),
         Notice::NotFound {
             delivery, finding, ..

@@ -5,6 +5,7 @@ use std::time::Duration;
 use sayonce::model::delivery::{Decision, Event, Operation, State, next};
 use sayonce::model::item::ItemChannelSettings;
 use sayonce::model::outcome::Evidence;
+use sayonce::model::time::Timestamp;
 use sayonce::plan::decide::{Step, decide};
 
 use super::{
@@ -116,6 +117,40 @@ fn what_a_person_released_still_waits_for_its_planned_date() {
         decide(Some(&released), Some(&item), rules, true, after),
         Step::Send { .. }
     ));
+}
+
+#[test]
+fn what_is_planned_into_closed_hours_waits_until_they_open() {
+    let channel = MASTODON.replace(
+        "[channels.mastodon]",
+        "[channels.mastodon]\nhours = \"08:00-09:00\"\ndelay = \"1h\"",
+    );
+    let mut world = world(&[&channel], 1);
+    let at = |text: &str| Timestamp::parse(text).unwrap();
+    let item = &mut world.items[0];
+    let rules = &world.config.channels[0].rules;
+    let mut check = |published: &str, publish_at: Option<&str>| {
+        item.published = Some(at(published));
+        item.settings.publish_at = publish_at.map(at);
+        match decide(None, Some(item), rules, true, at("2026-11-29T12:00:00Z")) {
+            Step::Later { until, why } => format!("{until}: {why}"),
+            step => format!("{step:?}"),
+        }
+    };
+    let delay = "2026-11-30T08:00:00.000Z: the channel's `delay`";
+    assert_eq!(check("2026-11-29T11:30:00Z", None), delay);
+    let within = "2026-11-30T08:30:00.000Z: its `publish_at`";
+    assert_eq!(
+        check("2026-11-01T00:00:00Z", Some("2026-11-30T08:30:00Z")),
+        within
+    );
+    let outside = "2026-12-01T08:00:00.000Z: its `publish_at`";
+    assert_eq!(
+        check("2026-11-01T00:00:00Z", Some("2026-11-30T10:00:00Z")),
+        outside
+    );
+    let hours = "2026-11-30T08:00:00.000Z: the channel's `hours`";
+    assert_eq!(check("2026-11-01T00:00:00Z", None), hours);
 }
 
 /// A person sees that it is not there, and cannot see that the request is still under way.

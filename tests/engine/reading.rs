@@ -173,7 +173,7 @@ fn what_was_sent_as_often_as_allowed_needs_a_person() {
     world.service("search").always = Some(Fault::Status500);
     let expected = [
         "exit 5",
-        "a1 on search: held: 2 attempts were made and none is known to have been delivered",
+        "a1 on search: held: 2 attempts were made and none is known to have been delivered; the last one: 500",
     ];
     assert_eq!(told(&world.run()), expected);
     assert_eq!(told(&world.run()), expected);
