@@ -143,6 +143,7 @@ impl<C: Channel> Channel for Checked<C> {
         let mut found = self.inner.prepare(wants, pictures);
         found.mentions.retain(|_name, id| self.scrubber.passes(id));
         found.made = found.made.filter(|id| self.scrubber.passes(id));
+        found.unread = found.unread.map(|reason| self.reason(reason));
         found.notes = found
             .notes
             .into_iter()

@@ -1,6 +1,7 @@
 //! What a post needs before its claim, asked of the channel's worker: a picture, the accounts that it mentions.
 //!
-//! Invariant: trouble with any of it is told, and never keeps a post from being claimed.
+//! Invariant: trouble with any of it is told, and never keeps a post from being claimed; only a post that is to be changed
+//! has to be read first.
 
 use crate::config::ChannelConfig;
 use crate::model::delivery::{self, Counts, Operation, Record};
@@ -71,7 +72,16 @@ impl Core {
     }
 
     /// Takes what was found.
-    pub(super) fn found(&mut self, id: DeliveryId, prepared: Prepared) {
+    pub(super) fn found(&mut self, now: Timestamp, id: DeliveryId, prepared: Prepared) {
+        // The request that changes a post would fail on that, too.
+        if let Some(reason) = &prepared.unread {
+            if let Some(desk) = self.desks.get_mut(&id.channel) {
+                desk.is_working = false;
+            }
+            let reason = format!("the post of {} can't be read: {reason}", id.item);
+            self.failed(now, &id.channel, None, &reason);
+            return;
+        }
         for note in &prepared.notes {
             self.tell_left_out(&id, note);
         }

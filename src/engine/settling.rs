@@ -77,7 +77,13 @@ impl Core {
     }
 
     /// Takes a failure to reach a channel that sent nothing.
-    fn failed(&mut self, now: Timestamp, name: &ChannelName, wait: Option<Wait>, reason: &str) {
+    pub(super) fn failed(
+        &mut self,
+        now: Timestamp,
+        name: &ChannelName,
+        wait: Option<Wait>,
+        reason: &str,
+    ) {
         let Some(desk) = self.desks.get_mut(name) else {
             return;
         };

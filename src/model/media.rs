@@ -92,6 +92,8 @@ pub struct Prepared {
     pub made: Option<String>,
     /// Of a post that is changed: it is to show these pictures and no others. Otherwise its pictures stay as they are.
     pub replaces: bool,
+    /// Why the post that is to be changed could not be read: nothing is claimed before it was.
+    pub unread: Option<String>,
     /// What is missing and why, in plain sentences.
     pub notes: Vec<String>,
 }

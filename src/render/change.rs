@@ -26,6 +26,7 @@ pub(super) fn had(post: &Post) -> Prepared {
         mentions: facets::mentioned(post),
         made: Prepared::made_of(post),
         replaces: true,
+        unread: None,
         notes: Vec::new(),
     }
 }

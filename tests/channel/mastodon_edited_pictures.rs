@@ -182,7 +182,7 @@ fn a_picture_is_known_by_its_content_and_its_place() {
 }
 
 #[test]
-fn what_cannot_be_read_before_the_claim_stays() {
+fn nothing_is_claimed_before_the_post_was_read() {
     let server = Server::start([json_answer(500, "{}")]);
     let recorded = [(picture(DOT), "A dot")];
     let found = prepare(
@@ -190,6 +190,14 @@ fn what_cannot_be_read_before_the_claim_stays() {
         &recorded,
         vec![(DOT, Ok(PNG.to_vec()))],
     );
+    let unread = Prepared {
+        unread: Some("HTTP 500: {}".to_owned()),
+        ..Prepared::default()
+    };
+    assert_eq!(found, unread);
+    // The change will be refused for that.
+    let server = Server::start([json_answer(404, r#"{"error":"Record not found"}"#)]);
+    let found = prepare(&mut *open_channel(&server), &recorded, vec![]);
     assert_eq!(found, Prepared::default());
 }
 

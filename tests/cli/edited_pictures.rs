@@ -20,15 +20,22 @@ fn png(width: u32) -> Vec<u8> {
     bytes.into_inner()
 }
 
+/// Slow enough for a rehearsal, which divides every timeout.
+const REHEARSED: &str = "interval = \"0s\"\nlookups = [\"10ms\"]\nquarantine = \"0s\"\nsettle = \"0s\"\ntimeout = \"40s\"\nsend_window = \"20s\"";
+
 fn draw(site: &Site, name: &str, bytes: &[u8]) {
     std::fs::write(site.path("site/_site").join(name), bytes).unwrap();
 }
 
 /// A blog with one article that sets this for its channel, which follows edits.
 fn site(settings: &str, faults: &[&str]) -> Site {
+    site_with(LINES, settings, faults)
+}
+
+fn site_with(lines: &str, settings: &str, faults: &[&str]) -> Site {
     let mut plan = Plan::of(&[("mastodon", Kind::Mastodon)])
         .articles(1)
-        .every_channel(LINES)
+        .every_channel(lines)
         .channel("mastodon", "follow_edits = true");
     for order in faults {
         plan = plan.fault(order);
@@ -212,10 +219,10 @@ fn an_edit_of_which_nothing_was_heard_says_the_same_once_more() {
 
 #[test]
 fn a_rehearsal_shows_the_mended_text() {
-    let site = site("image: /one.png, alt: A cat", &[]);
+    let site = site_with(REHEARSED, "image: /one.png, alt: A cat", &[]);
     let kept = site.path("kept").display().to_string();
     let rehearse = || {
-        let arguments = ["rehearse", "--speed", "100", "--keep", &kept];
+        let arguments = ["rehearse", "--speed", "20", "--keep", &kept];
         let ran = site
             .program_without_secrets(&site.path("site"), &arguments)
             .run();
@@ -231,7 +238,7 @@ fn a_rehearsal_shows_the_mended_text() {
 #[test]
 fn an_edit_that_was_killed_is_made_by_the_next_run() {
     for fault in ["mastodon:2=kill", "mastodon:2=kill-before"] {
-        let site = site("images: [{ path: /one.png, alt: One }]", &[]);
+        let site = site_with(REHEARSED, "images: [{ path: /one.png, alt: One }]", &[]);
         let kept = site.path("kept").display().to_string();
         let rehearse = |more: &[&str]| {
             let arguments = ["rehearse", "--speed", "20", "--keep", &kept];

@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use sayonce::model::delivery::{Decision, Event, Operation, Record, State, next};
+use sayonce::model::ids::ChannelName;
+use sayonce::model::item::{ItemChannelSettings, ItemImage};
 use sayonce::model::row::Row;
 
 use super::{HOUR, MASTODON, SEARCH, told, world};
@@ -492,4 +494,43 @@ fn two_runs_at_once_change_a_post_once() {
     let codes: Vec<_> = endings.iter().map(|ending| ending.exit.code()).collect();
     assert_eq!(codes, [0, 0]);
     assert_eq!(world.service("mastodon").writes(), 2);
+}
+
+/// A picture that the author adds has to be held against what the post shows.
+#[test]
+fn a_change_of_pictures_waits_until_the_post_can_be_read() {
+    let check = |unreadable: Duration| {
+        let mut world = announced();
+        let images = vec![ItemImage {
+            url: "/cat.png".to_owned(),
+            alt: "A cat".to_owned(),
+        }];
+        world.items[0].settings.channels.insert(
+            ChannelName::new("mastodon").unwrap(),
+            ItemChannelSettings::Custom {
+                text: None,
+                content_warning: None,
+                language: None,
+                image: None,
+                alt: None,
+                images,
+                series: None,
+            },
+        );
+        world.service("mastodon").unreadable_until = Some(world.now.plus(unreadable));
+        let told = told(&world.run());
+        (told, world.service("mastodon").writes())
+    };
+    let done = ["exit 0", "a1 on mastodon: done: response"].map(str::to_owned);
+    assert_eq!(check(Duration::from_mins(10)), (done.to_vec(), 2));
+    let (told, writes) = check(HOUR * 24);
+    assert_eq!(
+        told,
+        [
+            "exit 6",
+            "a1 on mastodon: pending: the article was edited: due now",
+            "! mastodon can't be reached: the post of a1 can't be read: unreadable",
+        ]
+    );
+    assert_eq!(writes, 1);
 }

@@ -368,7 +368,16 @@ impl World {
                 )
             }
             Action::Look(channel, claim) => self.look(now, clock, channel, &claim)?,
-            Action::Prepare(delivery, _) => (now, Event::Prepared(delivery, Prepared::default())),
+            Action::Prepare(delivery, wants) => {
+                let service = self.services.get(&delivery.channel);
+                let is_unread = service.is_some_and(|service| service.is_unreadable(now));
+                let unread = wants.standing.filter(|_| is_unread);
+                let prepared = Prepared {
+                    unread: unread.map(|_| "unreadable".to_owned()),
+                    ..Prepared::default()
+                };
+                (now, Event::Prepared(delivery, prepared))
+            }
             Action::SeeCheckout => (now, Event::CheckoutSeen(self.behind.clone())),
             Action::CheckLive(item, _) => {
                 let result = match self.offline_until {

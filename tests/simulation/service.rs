@@ -286,7 +286,7 @@ impl Service {
         )
     }
 
-    fn is_unreadable(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_unreadable(&self, now: Timestamp) -> bool {
         self.unreadable_until.is_some_and(|until| now < until)
     }
 

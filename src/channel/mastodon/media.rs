@@ -51,9 +51,16 @@ impl Mastodon {
         standing: &Standing,
         read: Vec<Result<Vec<u8>, String>>,
     ) -> Prepared {
-        // What can't be read now the change itself will tell, as it has to read it, too.
-        let Some(shown) = self.attachments(&standing.target) else {
-            return Prepared::default();
+        let shown = match self.attachments(&standing.target) {
+            Presence::Stands(shown) => shown,
+            // The change itself will tell.
+            Presence::Gone => return Prepared::default(),
+            Presence::Unknown(reason) => {
+                return Prepared {
+                    unread: Some(reason),
+                    ..Prepared::default()
+                };
+            }
         };
         if shown.len() != standing.pictures.len() {
             let note = format!(
@@ -108,12 +115,19 @@ impl Mastodon {
         found
     }
 
-    /// Returns the ids of the pictures that a post shows, in their order; none: that could not be read.
-    fn attachments(&mut self, target: &Remote) -> Option<Vec<String>> {
-        let id = self.id_of(target).ok()?;
+    /// Returns the ids of the pictures that a post shows, in their order.
+    fn attachments(&mut self, target: &Remote) -> Presence<Vec<String>> {
+        let id = match self.id_of(target) {
+            Ok(id) => id,
+            Err(Outcome::NotSent { reason }) => return Presence::Unknown(reason),
+            Err(Outcome::Refused { .. } | Outcome::InDoubt { .. } | Outcome::Accepted { .. }) => {
+                return Presence::Gone;
+            }
+        };
         match self.status(&id) {
-            Presence::Stands(status) => Some(media_ids(&status)),
-            Presence::Gone | Presence::Unknown(_) => None,
+            Presence::Stands(status) => Presence::Stands(media_ids(&status)),
+            Presence::Gone => Presence::Gone,
+            Presence::Unknown(reason) => Presence::Unknown(reason),
         }
     }
 
