@@ -259,3 +259,50 @@ fn an_edit_that_was_killed_is_made_by_the_next_run() {
         assert!(ran.stdout.contains(shown), "{fault}: {}", ran.stdout);
     }
 }
+
+#[test]
+fn an_edit_that_is_refused_for_a_new_picture_goes_without_it() {
+    let site = site("image: /one.png, alt: One", &["mastodon:2=status=422"]);
+    run(&site);
+    set(
+        &site,
+        "image: /two.png, alt: Two, text: \"Another text {{ url }}\"",
+    );
+    let ran = run(&site);
+    let posts = site.sandbox().posts();
+    assert_eq!(
+        (
+            posts[0].title_or_text.as_str(),
+            posts[0].pictures.as_slice()
+        ),
+        (
+            "Another text https://blog.example/article-1/",
+            &["One".to_owned()][..]
+        )
+    );
+    let told = "its picture was not taken, so those of the post stay as they are: HTTP 422";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let change = site.row("article-1", "mastodon")["operations"]["update:1"].clone();
+    assert_eq!(
+        (&change["attempt"], &change["post"]["media_stays"]),
+        (&json!(2), &json!(true))
+    );
+    // What the post shows is known all the same, and a person may try again.
+    site.sayonce(&["update", "article-1"]).assert_code(0);
+    run(&site);
+    assert_eq!(shown(&site), ["Two"]);
+}
+
+#[test]
+fn a_file_that_was_replaced_under_its_name_goes_out_when_a_person_asks_for_it() {
+    let site = site("image: /one.png, alt: One", &[]);
+    run(&site);
+    draw(&site, "one.png", &png(9));
+    run(&site);
+    assert_eq!(counts(&site), (1, 0));
+    site.sayonce(&["update", "article-1"]).assert_code(0);
+    run(&site);
+    assert_eq!(counts(&site), (2, 1));
+    let sha256 = sayonce::model::ids::sha256_hex(&png(9));
+    assert_eq!(media(&site, "update:1")[0]["sha256"], sha256);
+}
