@@ -40,7 +40,7 @@ trap 'rm -rf "$scratch"' EXIT
 packed=$scratch/$name
 mkdir -p "$packed/completions" "$packed/man"
 cp "$program" "$packed/sayonce$suffix"
-cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$packed/"
+cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE THIRD-PARTY-LICENSES "$packed/"
 "$program" man "$packed/man"
 # Named as each shell looks for them.
 for file in bash:sayonce.bash elvish:sayonce.elv fish:sayonce.fish powershell:_sayonce.ps1 zsh:_sayonce; do

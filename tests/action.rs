@@ -5,6 +5,7 @@
 mod archive;
 mod install;
 mod jobs;
+mod licences;
 mod linters;
 mod metadata;
 mod page;

@@ -95,6 +95,7 @@ fn the_archive_has_all_that_packages_need_and_nothing_of_the_machine() {
     644 0:0 1767225600 @/LICENSE-APACHE
     644 0:0 1767225600 @/LICENSE-MIT
     644 0:0 1767225600 @/README.md
+    644 0:0 1767225600 @/THIRD-PARTY-LICENSES
     644 0:0 1767225600 @/completions/_sayonce
     644 0:0 1767225600 @/completions/_sayonce.ps1
     644 0:0 1767225600 @/completions/sayonce.bash
