@@ -77,8 +77,12 @@ fn read_entry(
         .map(|link| written.link(&link.href, base))
         // RSS: without a link the id is the address, unless it says that it is none.
         .or_else(|| written.permalinks.contains(id).then(|| id.to_owned()));
-    let published = unreadable_dates.field(entry.published.or(entry.updated));
-    let updated = unreadable_dates.field(entry.updated).at();
+    let published = unreadable_dates.field(entry.published);
+    let updated = unreadable_dates.field(entry.updated);
+    let changed = match &published {
+        DateField::Missing => updated.clone(),
+        DateField::Unreadable(_) | DateField::At(_) => DateField::Missing,
+    };
     let authors = if entry.authors.is_empty() {
         &feed.authors
     } else {
@@ -89,8 +93,11 @@ fn read_entry(
         title: entry.title.as_ref().and_then(plain_text),
         description: entry.summary.as_ref().and_then(plain_text),
         // For RSS the library copies the date.
-        updated: updated.filter(|updated| published.at() != Some(*updated)),
+        updated: updated
+            .at()
+            .filter(|updated| published.at() != Some(*updated)),
         published,
+        changed,
         authors: authors
             .iter()
             .filter_map(|person| person.name.as_deref())

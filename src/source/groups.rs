@@ -1,12 +1,20 @@
 //! Which entries of the sources, pages, and Markdown files are one article.
+//!
+//! A file joins an article by the address in its front matter, else when the article's address ends in its slug and
+//! their days are at most one apart. Where a feed gives only the day of the last change, an edited article is far from
+//! its file's day, so that the file's own day wins: an article that nothing else fits is joined with a file that is
+//! older than the change, if it is the only one. An undated file never joins by its slug. Two candidates: none joins.
+//! What an author keeps back in a file that doesn't join is looked after in `kept_back`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::NaiveDate;
+use chrono_tz::Tz;
 use url::Url;
 
 use crate::model::item::{ItemId, ItemIdError};
 
-use super::dates;
+use super::dates::{self, DateField};
 use super::listed::{Listed, Origin};
 use super::markdown::{self, MarkdownFile};
 use super::page::{PageHead, Pages};
@@ -44,13 +52,31 @@ impl Group {
     }
 
     /// Returns the article's day, as the sources other than Markdown know it.
-    fn day(&self, context: &Context<'_>) -> Option<chrono::NaiveDate> {
-        self.listed
+    pub(super) fn day(&self, timezone: Tz) -> Option<NaiveDate> {
+        let published = self
+            .listed
             .values()
             .map(|listed| &listed.published)
             .chain(self.page.as_ref().map(|page| &page.published))
-            .find_map(dates::DateField::at)
-            .map(|time| dates::day(time, context.site.timezone))
+            .find_map(DateField::at)
+            .map(|time| dates::day(time, timezone));
+        let changed = self.changed(timezone);
+        published
+            .or_else(|| changed.and_then(|_changed| dates::day_in_path(self.canonical())))
+            .or(changed)
+    }
+
+    /// Returns the day of the last change, where a source gives no other and neither the page nor the address does.
+    fn last_change(&self, timezone: Tz) -> Option<NaiveDate> {
+        self.changed(timezone)
+            .filter(|changed| self.day(timezone) == Some(*changed))
+    }
+
+    fn changed(&self, timezone: Tz) -> Option<NaiveDate> {
+        self.listed
+            .values()
+            .find_map(|listed| listed.changed.at())
+            .map(|time| dates::day(time, timezone))
     }
 }
 
@@ -172,21 +198,15 @@ pub(super) fn is_same_address(one: &str, other: &str) -> bool {
     normal(one) == normal(other)
 }
 
-/// Finds each article's Markdown file: by the address in its front matter, else by slug and day.
+/// Finds each article's Markdown file: by the address in its front matter, else by slug and day. Returns those that fit
+/// an article.
 pub(super) fn match_files(
     context: &Context<'_>,
     groups: &mut [Group],
     files: &[MarkdownFile],
     catalog: &mut Catalog,
-) {
-    let index = FileIndex::new(context, files);
-    let candidates: Vec<Vec<usize>> = groups
-        .iter()
-        .map(|group| match group.file {
-            Some(file) => vec![file],
-            None => index.candidates(context, group, files),
-        })
-        .collect();
+) -> BTreeSet<usize> {
+    let candidates = FileIndex::new(context, files).all_candidates(context, groups, files);
     let mut claims: BTreeMap<usize, usize> = BTreeMap::new();
     for file in candidates.iter().flatten() {
         *claims.entry(*file).or_default() += 1;
@@ -236,15 +256,7 @@ pub(super) fn match_files(
             catalog.problems.push(format!("{message}{left_out}"));
         }
     }
-    let unused: Vec<&str> = files
-        .iter()
-        .enumerate()
-        .filter(|(number, file)| {
-            !used.contains(number) && file.parsed.is_ok() && !file.is_kept_back(context.now)
-        })
-        .map(|(_number, file)| file.path.as_str())
-        .collect();
-    catalog.notices.extend(unused_notice(&unused));
+    used
 }
 
 /// How many names a notice gives as examples.
@@ -267,8 +279,23 @@ pub(super) fn examples(names: &[&str]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-fn unused_notice(unused: &[&str]) -> Option<String> {
-    match unused {
+/// Says which files fit no article, first those whose author set something: it is without effect.
+pub(super) fn unused_notice(
+    context: &Context<'_>,
+    files: &[MarkdownFile],
+    used: &BTreeSet<usize>,
+) -> Option<String> {
+    let mut unused: Vec<&MarkdownFile> = files
+        .iter()
+        .enumerate()
+        .filter(|(number, file)| {
+            !used.contains(number) && file.parsed.is_ok() && !file.is_yet_to_come(context.now)
+        })
+        .map(|(_number, file)| file)
+        .collect();
+    unused.sort_by_key(|file| file.wish().is_none());
+    let unused: Vec<&str> = unused.iter().map(|file| file.path.as_str()).collect();
+    match unused.as_slice() {
         [] => None,
         [one] => Some(format!(
             "{one} belongs to no article that is listed (a feed shows only its newest)"
@@ -311,6 +338,37 @@ impl FileIndex {
         index
     }
 
+    /// Returns the files that may be each article's, those first that fit its day.
+    fn all_candidates(
+        &self,
+        context: &Context<'_>,
+        groups: &[Group],
+        files: &[MarkdownFile],
+    ) -> Vec<Vec<usize>> {
+        let timezone = context.site.timezone;
+        let mut all: Vec<Vec<usize>> = groups
+            .iter()
+            .map(|group| match group.file {
+                Some(file) => vec![file],
+                None => self.candidates(context, group, files),
+            })
+            .collect();
+        let taken: BTreeSet<usize> = all.iter().flatten().copied().collect();
+        for (group, candidates) in groups.iter().zip(&mut all) {
+            let Some(changed) = group.last_change(timezone) else {
+                continue;
+            };
+            if candidates.is_empty() {
+                let is_older =
+                    |file: &MarkdownFile| file.day(timezone).is_some_and(|day| day <= changed);
+                candidates.extend(self.by_slug(group).filter(|number| {
+                    !taken.contains(number) && files.get(*number).is_some_and(is_older)
+                }));
+            }
+        }
+        all
+    }
+
     fn candidates(
         &self,
         context: &Context<'_>,
@@ -331,7 +389,7 @@ impl FileIndex {
             return named.into_iter().collect();
         }
         let timezone = context.site.timezone;
-        let day = group.day(context);
+        let day = group.day(timezone);
         let fits = |file: &MarkdownFile| match (day, file.day(timezone)) {
             (Some(one), Some(other)) => dates::about_same_day(one, other),
             // A sitemap has no dates; a file without one is a page such as "about".
@@ -339,12 +397,16 @@ impl FileIndex {
             // Its date can't be read: better one article too many left out than one that its author kept back.
             (_, None) => file.parsed.is_err(),
         };
+        self.by_slug(group)
+            .filter(|number| files.get(*number).is_some_and(fits))
+            .collect()
+    }
+
+    fn by_slug(&self, group: &Group) -> impl Iterator<Item = usize> {
         markdown::last_segment(group.canonical())
             .and_then(|segment| self.by_slug.get(&segment))
             .into_iter()
             .flatten()
             .copied()
-            .filter(|number| files.get(*number).is_some_and(fits))
-            .collect()
     }
 }

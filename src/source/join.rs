@@ -4,7 +4,7 @@
 //! |---|---|
 //! | canonical URL | page link, front matter, list |
 //! | title | manifest, feed, front matter, page |
-//! | date | manifest, feed, front matter, page, file name, address |
+//! | date | manifest, feed, front matter, page, file name, address, the feed's date of the last change |
 //! | description | manifest, front matter, page, feed |
 //! | tags, authors | manifest, front matter, feed, page |
 //! | language | manifest, front matter, page, feed |
@@ -21,6 +21,7 @@ use crate::model::time::Timestamp;
 
 use super::dates::{self, DateField};
 use super::groups::{self, Group, counted, examples, is_same_address, two_addresses};
+use super::kept_back::KeptBack;
 use super::listed::{Listed, Origin};
 use super::markdown::{MarkdownFile, Parsed};
 use super::page::{PageHead, Pages, absolute};
@@ -40,17 +41,25 @@ pub(super) fn join(
         ..Catalog::default()
     };
     let mut groups = groups::gather(context, lists, pages, &mut catalog);
-    groups::match_files(context, &mut groups, files, &mut catalog);
+    let mut used = groups::match_files(context, &mut groups, files, &mut catalog);
+    let kept_back = KeptBack::new(context, &groups, files);
     let mut plain_pages = Vec::new();
     let mut items = Vec::new();
     for group in groups.iter().filter(|group| !group.is_left_out) {
         let facts = Facts::of(group, files);
         if facts.is_plain_page() {
             plain_pages.push(group.link.as_str());
-        } else {
-            items.extend(facts.item(context, &mut catalog));
+        } else if let Some(item) = facts.item(context, &mut catalog) {
+            let kept_back = kept_back.of(group, &item);
+            used.extend(kept_back.iter().flat_map(|found| &found.files));
+            match kept_back {
+                Some(found) => catalog.problems.push(found.problem),
+                None => items.push(item),
+            }
         }
     }
+    let unused = groups::unused_notice(context, files, &used);
+    catalog.notices.extend(unused);
     if !plain_pages.is_empty() {
         catalog.notices.push(format!(
             "not taken as articles, since their pages don't say that they are: {} ({})",
@@ -148,7 +157,11 @@ impl<'a> Facts<'a> {
             title: title.unwrap_or_default(),
             description: self.description(),
             published,
-            updated: self.updated(),
+            updated: self.updated().filter(|updated| {
+                // The date of the last change may be all there is.
+                self.changed().and_then(DateField::at) != Some(*updated)
+                    || published != Some(*updated)
+            }),
             authors: self.authors(),
             tags: self.tags(),
             language: self.language().map(showable),
@@ -190,13 +203,22 @@ impl<'a> Facts<'a> {
                 .or_else(|| dates::day_in_path(self.group.canonical()))?;
             dates::midnight(date, context.site.timezone).map(DateField::At)
         };
+        let of_change = || self.changed().cloned();
         let readable = fields.iter().find(|field| field.at().is_some());
         let unreadable = || fields.iter().find(|field| ***field != DateField::Missing);
         readable
             .or_else(unreadable)
             .map(|field| (*field).clone())
             .or_else(of_name)
+            .or_else(of_change)
             .unwrap_or_default()
+    }
+
+    /// Returns the date of the last change, where the feed has no other.
+    fn changed(&self) -> Option<&'a DateField> {
+        self.feed
+            .map(|listed| &listed.changed)
+            .filter(|changed| **changed != DateField::Missing)
     }
 
     fn updated(&self) -> Option<Timestamp> {

@@ -37,6 +37,8 @@ pub(super) struct Listed {
     pub(super) description: Option<String>,
     /// Its date.
     pub(super) published: DateField,
+    /// When it was last changed, where the source gives no date beside that: it counts only if nothing has the date.
+    pub(super) changed: DateField,
     /// When it was last changed.
     pub(super) updated: Option<Timestamp>,
     /// Names.

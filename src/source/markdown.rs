@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use crate::model::ids::ChannelName;
-use crate::model::item::{Body, FrontMatter};
+use crate::model::item::{Body, FrontMatter, ItemSettings};
 use crate::model::time::Timestamp;
 
 use super::dates::{self, DateField};
@@ -32,8 +32,10 @@ const OTHER_EXTENSIONS: [&str; 3] = ["mdx", "html", "htm"];
 pub(super) struct MarkdownFile {
     /// Relative to the repository's top, with `/` between segments.
     pub(super) path: String,
-    /// The names that its article's address may end in.
+    /// The names that its article's address may end in; the first is the one that `site.permalink` takes.
     pub(super) slugs: Vec<String>,
+    /// The names in its path, whatever its front matter says.
+    pub(super) path_names: Vec<String>,
     /// The day in its name, as Jekyll's posts have it.
     pub(super) name_date: Option<NaiveDate>,
     /// What it holds, or what is wrong with it: then its article is left out, since the author may have said so.
@@ -88,13 +90,24 @@ impl MarkdownFile {
             .collect()
     }
 
-    /// Whether no article is to be expected: a draft, or one that the author keeps back.
-    pub(super) fn is_kept_back(&self, now: Timestamp) -> bool {
+    /// Whether no article is to be expected yet: a draft, or dated in the future.
+    pub(super) fn is_yet_to_come(&self, now: Timestamp) -> bool {
         self.parsed.as_ref().is_ok_and(|parsed| {
-            parsed.is_draft
-                || parsed.author_says == Some(AuthorSays::Exclude)
-                || parsed.published.at().is_some_and(|date| date > now)
+            parsed.is_draft || parsed.published.at().is_some_and(|date| date > now)
         })
+    }
+
+    /// Returns what its author says of its announcement, in words; none if nothing.
+    pub(super) fn wish(&self) -> Option<&'static str> {
+        let parsed = self.parsed.as_ref().ok()?;
+        match &parsed.author_says {
+            Some(AuthorSays::Exclude) => Some("it has `sayonce: false`"),
+            _ if parsed.is_draft => Some("it is a draft"),
+            Some(AuthorSays::Announce(settings)) if *settings != ItemSettings::default() => {
+                Some("it has `sayonce` settings")
+            }
+            Some(AuthorSays::Announce(_)) | None => None,
+        }
     }
 }
 
@@ -143,7 +156,7 @@ pub(super) fn read_all(
     Ok(files)
 }
 
-/// Returns the last segment of an article's address, decoded, without `.html`: what a slug is compared with.
+/// Returns the last segment of an article's address, decoded, without `.html` or `.htm`: what a slug is compared with.
 pub(super) fn last_segment(url: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;
     let mut segments: Vec<&str> = url
@@ -151,14 +164,17 @@ pub(super) fn last_segment(url: &str) -> Option<String> {
         .split('/')
         .filter(|part| !part.is_empty())
         .collect();
-    if segments.last() == Some(&"index.html") {
+    if matches!(segments.last(), Some(&"index.html" | &"index.htm")) {
         segments.pop();
     }
     let last = segments.pop()?;
     let decoded = percent_encoding::percent_decode_str(last)
         .decode_utf8()
         .ok()?;
-    Some(decoded.strip_suffix(".html").unwrap_or(&decoded).to_owned())
+    let without_extension = [".html", ".htm"]
+        .iter()
+        .find_map(|extension| decoded.strip_suffix(extension));
+    Some(without_extension.unwrap_or(&decoded).to_owned())
 }
 
 /// Makes a name into what most generators put into an address: lower case, `-` between words.
@@ -184,7 +200,13 @@ fn is_section(path: &str) -> bool {
 
 fn read_file(context: &Context<'_>, path: &Path, shown: String) -> MarkdownFile {
     let (name, name_date) = name_and_date(&shown);
-    let mut slugs = vec![name];
+    let mut path_names = vec![name];
+    let whole = whole_name(&shown);
+    if !path_names.iter().any(|name| name == whole) {
+        // Not every generator takes a date from the name.
+        path_names.push(whole.to_owned());
+    }
+    let mut slugs = path_names.clone();
     let parsed = read_text(path)
         .map_err(|reason| format!("{shown}: {reason}"))
         .and_then(|text| {
@@ -192,13 +214,16 @@ fn read_file(context: &Context<'_>, path: &Path, shown: String) -> MarkdownFile 
                 .map_err(|error| at_line(&shown, error.line, &error.message))?;
             // A slug of its own takes the place of the file's name.
             if let Some(slug) = text_field(&document.fields, &["slug"]) {
-                slugs = vec![slug];
+                let last = slug.trim_end_matches('/').rsplit('/').next();
+                let last = last.filter(|last| *last != slug).map(str::to_owned);
+                slugs = std::iter::once(slug).chain(last).collect();
             }
             read_parsed(context, &shown, &document)
         });
     MarkdownFile {
         path: shown,
         slugs,
+        path_names,
         name_date,
         parsed,
     }
@@ -219,16 +244,7 @@ fn read_text(path: &Path) -> Result<String, String> {
 
 /// Splits a file's name into slug and date: `_posts/2026-01-02-hello.md`, `content/hello/index.md`.
 fn name_and_date(path: &str) -> (String, Option<NaiveDate>) {
-    let mut segments = path.rsplit('/');
-    let file = segments.next().unwrap_or_default();
-    let stem = file
-        .rsplit_once('.')
-        .map_or(file, |(stem, _extension)| stem);
-    let name = if stem == "index" {
-        segments.next().unwrap_or(stem)
-    } else {
-        stem
-    };
+    let name = whole_name(path);
     let mut parts = name.splitn(4, '-');
     let (year, month, day, slug) = (parts.next(), parts.next(), parts.next(), parts.next());
     let date = match (year, month, day) {
@@ -240,6 +256,21 @@ fn name_and_date(path: &str) -> (String, Option<NaiveDate>) {
     match (date, slug) {
         (Some(date), Some(slug)) if !slug.is_empty() => (slug.to_owned(), Some(date)),
         _ => (name.to_owned(), None),
+    }
+}
+
+/// Returns the name that a path gives an article: the file's without extension, or that of the directory whose index
+/// it is.
+fn whole_name(path: &str) -> &str {
+    let mut segments = path.rsplit('/');
+    let file = segments.next().unwrap_or_default();
+    let stem = file
+        .rsplit_once('.')
+        .map_or(file, |(stem, _extension)| stem);
+    if stem == "index" || stem.eq_ignore_ascii_case("readme") {
+        segments.next().unwrap_or(stem)
+    } else {
+        stem
     }
 }
 
@@ -282,9 +313,9 @@ fn read_parsed(
         canonical: text_field(fields, &["canonical_url", "canonicalURL", "canonical"])
             .and_then(|link| below_site(&link, &context.site.url)),
         permalink: text_field(fields, &["permalink", "url", "path"])
-            // Jekyll's permalink may be a pattern or the name of one.
+            // Jekyll's may be a pattern, Eleventy's a template.
             .filter(|link| !link.contains(':') || link.contains("://"))
-            .filter(|link| link.contains('/'))
+            .filter(|link| !["{{", "{%", "${"].iter().any(|tag| link.contains(tag)))
             .and_then(|link| below_site(&link, &context.site.url)),
         front_matter: showable_fields(fields.clone()),
         author_says: read_settings(context.known_channels, timezone, shown, document)?,
@@ -454,6 +485,8 @@ mod tests {
         assert_eq!(check("2026-13-02-x.md"), "2026-13-02-x");
         assert_eq!(check("2026-01-02.md"), "2026-01-02");
         assert_eq!(check("index.md"), "index");
+        assert_eq!(check("content/hello/README.md"), "hello");
+        assert_eq!(check("README.md"), "README");
     }
 
     #[test]
@@ -462,6 +495,7 @@ mod tests {
             let file = MarkdownFile {
                 path: String::new(),
                 slugs: vec![slug.to_owned()],
+                path_names: Vec::new(),
                 name_date: None,
                 parsed: Ok(Parsed::default()),
             };
@@ -469,6 +503,7 @@ mod tests {
         };
         assert!(check("hello", "https://blog.example/2026/hello/"));
         assert!(check("hello", "https://blog.example/2026/hello.html"));
+        assert!(check("hello", "https://blog.example/2026/hello.htm"));
         assert!(check("hello", "https://blog.example/hello/index.html#top"));
         assert!(check("Rust-1.88.0", "https://blog.example/Rust-1.88.0/"));
         assert!(check("Rust-1.88.0", "https://blog.example/rust-1-88-0/"));

@@ -16,6 +16,7 @@ mod files;
 mod front_matter;
 mod groups;
 mod join;
+mod kept_back;
 mod listed;
 mod manifest;
 mod markdown;

@@ -115,6 +115,7 @@ mod tests {
         let file = MarkdownFile {
             path: path.to_owned(),
             slugs: vec!["Hello World".to_owned()],
+            path_names: Vec::new(),
             name_date: "2026-01-02"
                 .parse()
                 .ok()

@@ -2,6 +2,7 @@
 
 mod feeds;
 mod front_matter;
+mod kept_back;
 mod pages;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,0 +1,266 @@
+//! Articles that a file may keep back although it does not join them.
+//!
+//! Which file an article was written in is not always certain: a date that can't be read, a name that two articles
+//! share. What joins by mistake would announce another article's text, so that in doubt nothing joins. But a draft, or
+//! a file with `sayonce` in its front matter, says what is to become of its article, and announcing that as if nothing
+//! were said can't be taken back.
+//!
+//! Invariant: an article without a file of its own is left out, as a problem, where the name or the title of a file
+//! that says something is its own. A file that is certainly another article's says nothing here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono_tz::Tz;
+
+use crate::model::item::Item;
+
+use super::Context;
+use super::dates::{self, DateField};
+use super::groups::Group;
+use super::markdown::{self, MarkdownFile};
+use super::text::collapse;
+
+/// The files that say something and are no article's for certain.
+#[derive(Debug)]
+pub(super) struct KeptBack<'a> {
+    timezone: Tz,
+    files: &'a [MarkdownFile],
+    by_name: BTreeMap<String, BTreeSet<usize>>,
+    by_title: BTreeMap<String, BTreeSet<usize>>,
+}
+
+/// Why an article is left out.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The files that may be its own.
+    pub(super) files: BTreeSet<usize>,
+    /// What people are told.
+    pub(super) problem: String,
+}
+
+impl<'a> KeptBack<'a> {
+    /// Takes the articles, already joined with their files.
+    pub(super) fn new(context: &Context<'_>, groups: &[Group], files: &'a [MarkdownFile]) -> Self {
+        let joined: BTreeSet<usize> = groups.iter().filter_map(|group| group.file).collect();
+        let mut kept_back = Self {
+            timezone: context.site.timezone,
+            files,
+            by_name: BTreeMap::new(),
+            by_title: BTreeMap::new(),
+        };
+        let open = files
+            .iter()
+            .enumerate()
+            .filter(|(number, file)| file.wish().is_some() && !joined.contains(number));
+        for (number, file) in open {
+            for key in file_names(file) {
+                kept_back.by_name.entry(key).or_default().insert(number);
+            }
+            let title = file
+                .parsed
+                .as_ref()
+                .ok()
+                .and_then(|parsed| parsed.title.as_deref())
+                .map(title_key)
+                .filter(|title| !title.is_empty());
+            if let Some(title) = title {
+                kept_back.by_title.entry(title).or_default().insert(number);
+            }
+        }
+        kept_back
+    }
+
+    /// Returns why an article must not go out; none if it may.
+    pub(super) fn of(&self, group: &Group, item: &Item) -> Option<Found> {
+        if group.file.is_some() || item.out_of_scope.is_some() {
+            return None;
+        }
+        let by_name = std::iter::once(group.canonical())
+            .chain(group.links.iter().map(String::as_str))
+            .filter_map(markdown::last_segment)
+            .flat_map(|segment| name_keys(&segment))
+            .filter_map(|key| self.by_name.get(&key));
+        let by_title = self.by_title.get(&title_key(&item.title));
+        let files: BTreeSet<usize> = by_name.chain(by_title).flatten().copied().collect();
+        if files.is_empty() {
+            return None;
+        }
+        let named: Vec<String> = files
+            .iter()
+            .filter_map(|number| self.files.get(*number))
+            .map(|file| self.described(group, file))
+            .collect();
+        let in_which = if named.len() == 1 {
+            "in it"
+        } else {
+            "in the one that is"
+        };
+        let problem = format!(
+            "`{}` is left out, since it may be the article of {}; set `canonical_url` or `permalink` {in_which}, or a date that can be read",
+            item.canonical_url,
+            named.join(" or of ")
+        );
+        Some(Found { files, problem })
+    }
+
+    fn described(&self, group: &Group, file: &MarkdownFile) -> String {
+        let wish = file.wish().unwrap_or_default();
+        format!("{} ({wish}; {})", file.path, self.doubt(group, file))
+    }
+
+    /// Says why a file was not joined with an article.
+    fn doubt(&self, group: &Group, file: &MarkdownFile) -> String {
+        let timezone = self.timezone;
+        let parsed = file.parsed.as_ref().ok();
+        let own_address =
+            parsed.and_then(|parsed| parsed.canonical.as_ref().or(parsed.permalink.as_ref()));
+        if let Some(address) = own_address {
+            return format!("it says that its address is `{address}`");
+        }
+        match (file.day(timezone), group.day(timezone)) {
+            (None, _) => match parsed.map(|parsed| &parsed.published) {
+                Some(DateField::Unreadable(text)) => format!("its date can't be read: `{text}`"),
+                Some(DateField::Missing | DateField::At(_)) | None => "it has no date".to_owned(),
+            },
+            (Some(own), Some(day)) if !dates::about_same_day(own, day) => {
+                format!("its date is {own}, and the article's {day}")
+            }
+            (Some(_), _) => "its name does not tell it from others".to_owned(),
+        }
+    }
+}
+
+fn file_names(file: &MarkdownFile) -> BTreeSet<String> {
+    let addresses = file
+        .parsed
+        .iter()
+        .flat_map(|parsed| parsed.canonical.iter().chain(&parsed.permalink))
+        .filter_map(|address| markdown::last_segment(address));
+    file.slugs
+        .iter()
+        .chain(&file.path_names)
+        .cloned()
+        .chain(addresses)
+        .flat_map(|name| name_keys(&name))
+        .collect()
+}
+
+/// Returns a name as generators may write it, without what they change: case, signs between words, and accents, which
+/// some leave out (`uber`) and some spell (`ueber`).
+fn name_keys(name: &str) -> BTreeSet<String> {
+    let slug = markdown::slugify(&composed(name));
+    let keys = [
+        plain(&slug, Umlauts::Bare),
+        plain(&slug, Umlauts::Spelled),
+        slug,
+    ];
+    keys.into_iter().filter(|key| !key.is_empty()).collect()
+}
+
+fn title_key(title: &str) -> String {
+    collapse(title).to_lowercase()
+}
+
+/// What becomes of `ä`, `ö`, and `ü`.
+#[derive(Clone, Copy, Debug)]
+enum Umlauts {
+    /// The letter alone.
+    Bare,
+    /// As German spells them without the sign.
+    Spelled,
+}
+
+/// The letters of the languages that are written with Latin ones, without what distinguishes them.
+const PLAIN_LETTERS: [(&str, &str); 24] = [
+    ("àáâãäåāăą", "a"),
+    ("æ", "ae"),
+    ("çćĉċč", "c"),
+    ("ďđð", "d"),
+    ("èéêëēĕėęě", "e"),
+    ("ĝğġģ", "g"),
+    ("ĥħ", "h"),
+    ("ìíîïĩīĭįı", "i"),
+    ("ĳ", "ij"),
+    ("ĵ", "j"),
+    ("ķ", "k"),
+    ("ĺļľŀł", "l"),
+    ("ñńņňŋ", "n"),
+    ("òóôõöøōŏő", "o"),
+    ("œ", "oe"),
+    ("ŕŗř", "r"),
+    ("śŝşšș", "s"),
+    ("ß", "ss"),
+    ("ţťŧț", "t"),
+    ("þ", "th"),
+    ("ùúûüũūŭůűų", "u"),
+    ("ŵ", "w"),
+    ("ýÿŷ", "y"),
+    ("źżž", "z"),
+];
+
+/// Returns a name without accents that stand beside their letter, as files of macOS have them.
+fn composed(name: &str) -> String {
+    let umlauts = [
+        ("a", "ä"),
+        ("o", "ö"),
+        ("u", "ü"),
+        ("A", "ä"),
+        ("O", "ö"),
+        ("U", "ü"),
+    ];
+    let mut name = name.to_owned();
+    for (letter, umlaut) in umlauts {
+        name = name.replace(&format!("{letter}\u{308}"), umlaut);
+    }
+    name.to_lowercase()
+        .chars()
+        .filter(|letter| !('\u{300}'..='\u{36f}').contains(letter))
+        .collect()
+}
+
+fn plain(name: &str, umlauts: Umlauts) -> String {
+    let mut written = String::new();
+    for letter in name.chars() {
+        let spelled = match (umlauts, letter) {
+            (Umlauts::Spelled, 'ä' | 'æ') => Some("ae"),
+            (Umlauts::Spelled, 'ö' | 'ø') => Some("oe"),
+            (Umlauts::Spelled, 'ü') => Some("ue"),
+            (Umlauts::Spelled, 'å') => Some("aa"),
+            (Umlauts::Bare | Umlauts::Spelled, _) => PLAIN_LETTERS
+                .iter()
+                .find(|(letters, _plain)| letters.contains(letter))
+                .map(|(_letters, plain)| *plain),
+        };
+        match spelled {
+            Some(spelled) => written.push_str(spelled),
+            None => written.push(letter),
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_as_generators_write_them() {
+        let is_same = |file: &str, segment: &str| !name_keys(file).is_disjoint(&name_keys(segment));
+        for (file, segment) in [
+            ("Über uns", "uber-uns"),
+            ("Über uns", "ueber-uns"),
+            ("Über uns", "über-uns"),
+            ("U\u{308}ber uns", "uber-uns"),
+            ("Grüße", "grusse"),
+            ("Grüße", "gruesse"),
+            ("Foo_Bar", "foo-bar"),
+            ("Blåbær", "blaabaer"),
+            ("Łódź", "lodz"),
+            ("你好", "你好"),
+        ] {
+            assert!(is_same(file, segment), "{file} {segment}");
+        }
+        assert!(!is_same("Über uns", "ubung"));
+        assert!(!is_same("…", "—"));
+    }
+}
