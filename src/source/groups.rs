@@ -15,6 +15,7 @@ use url::Url;
 use crate::model::item::{ItemId, ItemIdError};
 
 use super::dates::{self, DateField};
+use super::languages::Languages;
 use super::listed::{Listed, Origin};
 use super::markdown::{self, MarkdownFile};
 use super::page::{PageHead, Pages};
@@ -313,11 +314,15 @@ pub(super) fn unused_notice(
 struct FileIndex {
     by_address: BTreeMap<ItemId, Vec<usize>>,
     by_slug: BTreeMap<String, Vec<usize>>,
+    languages: Languages,
 }
 
 impl FileIndex {
     fn new(context: &Context<'_>, files: &[MarkdownFile]) -> Self {
-        let mut index = Self::default();
+        let mut index = Self {
+            languages: Languages::new(files),
+            ..Self::default()
+        };
         for (number, file) in files.iter().enumerate() {
             let addresses: BTreeSet<ItemId> = file
                 .parsed
@@ -361,7 +366,7 @@ impl FileIndex {
             if candidates.is_empty() {
                 let is_older =
                     |file: &MarkdownFile| file.day(timezone).is_some_and(|day| day <= changed);
-                candidates.extend(self.by_slug(group).filter(|number| {
+                candidates.extend(self.by_slug(group, files).filter(|number| {
                     !taken.contains(number) && files.get(*number).is_some_and(is_older)
                 }));
             }
@@ -397,16 +402,20 @@ impl FileIndex {
             // Its date can't be read: better one article too many left out than one that its author kept back.
             (_, None) => file.parsed.is_err(),
         };
-        self.by_slug(group)
+        self.by_slug(group, files)
             .filter(|number| files.get(*number).is_some_and(fits))
             .collect()
     }
 
-    fn by_slug(&self, group: &Group) -> impl Iterator<Item = usize> {
+    fn by_slug(&self, group: &Group, files: &[MarkdownFile]) -> impl Iterator<Item = usize> {
         markdown::last_segment(group.canonical())
             .and_then(|segment| self.by_slug.get(&segment))
             .into_iter()
             .flatten()
             .copied()
+            .filter(|number| {
+                let file = files.get(*number);
+                file.is_some_and(|file| self.languages.fits(file, group.canonical()))
+            })
     }
 }

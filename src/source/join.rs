@@ -38,8 +38,13 @@ pub(super) fn join(
 ) -> Catalog {
     let mut catalog = Catalog {
         notices: std::mem::take(&mut lists.notices),
+        problems: std::mem::take(&mut lists.problems),
         ..Catalog::default()
     };
+    let files_list = lists
+        .listed
+        .iter()
+        .any(|(origin, _listed)| *origin == Origin::Markdown);
     let mut groups = groups::gather(context, lists, pages, &mut catalog);
     let mut used = groups::match_files(context, &mut groups, files, &mut catalog);
     let kept_back = KeptBack::new(context, &groups, files);
@@ -58,8 +63,10 @@ pub(super) fn join(
             }
         }
     }
-    let unused = groups::unused_notice(context, files, &used);
-    catalog.notices.extend(unused);
+    if !files_list {
+        let unused = groups::unused_notice(context, files, &used);
+        catalog.notices.extend(unused);
+    }
     if !plain_pages.is_empty() {
         catalog.notices.push(format!(
             "not taken as articles, since their pages don't say that they are: {} ({})",

@@ -17,6 +17,7 @@ use crate::model::item::Item;
 use super::Context;
 use super::dates::{self, DateField};
 use super::groups::Group;
+use super::languages::Languages;
 use super::markdown::{self, MarkdownFile};
 use super::text::collapse;
 
@@ -27,6 +28,7 @@ pub(super) struct KeptBack<'a> {
     files: &'a [MarkdownFile],
     by_name: BTreeMap<String, BTreeSet<usize>>,
     by_title: BTreeMap<String, BTreeSet<usize>>,
+    languages: Languages,
 }
 
 /// Why an article is left out.
@@ -47,6 +49,7 @@ impl<'a> KeptBack<'a> {
             files,
             by_name: BTreeMap::new(),
             by_title: BTreeMap::new(),
+            languages: Languages::new(files),
         };
         let open = files
             .iter()
@@ -81,7 +84,16 @@ impl<'a> KeptBack<'a> {
             .flat_map(|segment| name_keys(&segment))
             .filter_map(|key| self.by_name.get(&key));
         let by_title = self.by_title.get(&title_key(&item.title));
-        let files: BTreeSet<usize> = by_name.chain(by_title).flatten().copied().collect();
+        let may_fit = |number: &usize| {
+            let file = self.files.get(*number);
+            file.is_some_and(|file| self.languages.may_fit(file, group.canonical()))
+        };
+        let files: BTreeSet<usize> = by_name
+            .chain(by_title)
+            .flatten()
+            .copied()
+            .filter(may_fit)
+            .collect();
         if files.is_empty() {
             return None;
         }

@@ -15,6 +15,7 @@ use crate::model::time::Timestamp;
 use super::dates::{self, DateField};
 use super::files::{self, FILES_MAX};
 use super::front_matter::{self, Document};
+use super::languages;
 use super::page::absolute;
 use super::settings::{self, AuthorSays};
 use super::text::{collapse, showable_fields};
@@ -32,6 +33,10 @@ const OTHER_EXTENSIONS: [&str; 3] = ["mdx", "html", "htm"];
 pub(super) struct MarkdownFile {
     /// Relative to the repository's top, with `/` between segments.
     pub(super) path: String,
+    /// Its path without extension and language, which all languages of one article share.
+    pub(super) stem: String,
+    /// The language in its name, in lower case.
+    pub(super) language: Option<String>,
     /// The names that its article's address may end in; the first is the one that `site.permalink` takes.
     pub(super) slugs: Vec<String>,
     /// The names in its path, whatever its front matter says.
@@ -199,12 +204,18 @@ fn is_section(path: &str) -> bool {
 }
 
 fn read_file(context: &Context<'_>, path: &Path, shown: String) -> MarkdownFile {
-    let (name, name_date) = name_and_date(&shown);
+    let (stem, language) = languages::split(&shown);
+    let (stem, whole) = (stem.to_owned(), whole_name(stem));
+    let (name, name_date) = name_and_date(whole);
+    // Not every generator takes a date, or a language, from the name.
     let mut path_names = vec![name];
-    let whole = whole_name(&shown);
-    if !path_names.iter().any(|name| name == whole) {
-        // Not every generator takes a date from the name.
-        path_names.push(whole.to_owned());
+    path_names.push(whole.to_owned());
+    if let Some(language) = &language {
+        let literal = whole_name(without_extension(&shown));
+        path_names.push(literal.to_owned());
+        if !languages::is_known(language) {
+            path_names.rotate_right(1);
+        }
     }
     let mut slugs = path_names.clone();
     let parsed = read_text(path)
@@ -222,6 +233,8 @@ fn read_file(context: &Context<'_>, path: &Path, shown: String) -> MarkdownFile 
         });
     MarkdownFile {
         path: shown,
+        stem,
+        language,
         slugs,
         path_names,
         name_date,
@@ -242,9 +255,8 @@ fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_not_utf8| "it is not UTF-8".to_owned())
 }
 
-/// Splits a file's name into slug and date: `_posts/2026-01-02-hello.md`, `content/hello/index.md`.
-fn name_and_date(path: &str) -> (String, Option<NaiveDate>) {
-    let name = whole_name(path);
+/// Splits a name into slug and date: `2026-01-02-hello`.
+fn name_and_date(name: &str) -> (String, Option<NaiveDate>) {
     let mut parts = name.splitn(4, '-');
     let (year, month, day, slug) = (parts.next(), parts.next(), parts.next(), parts.next());
     let date = match (year, month, day) {
@@ -259,19 +271,21 @@ fn name_and_date(path: &str) -> (String, Option<NaiveDate>) {
     }
 }
 
-/// Returns the name that a path gives an article: the file's without extension, or that of the directory whose index
-/// it is.
+/// Returns the name that a path without extension gives an article: its last segment, or the directory whose index it
+/// is.
 fn whole_name(path: &str) -> &str {
     let mut segments = path.rsplit('/');
-    let file = segments.next().unwrap_or_default();
-    let stem = file
-        .rsplit_once('.')
-        .map_or(file, |(stem, _extension)| stem);
+    let stem = segments.next().unwrap_or_default();
     if stem == "index" || stem.eq_ignore_ascii_case("readme") {
         segments.next().unwrap_or(stem)
     } else {
         stem
     }
+}
+
+fn without_extension(path: &str) -> &str {
+    path.rsplit_once('.')
+        .map_or(path, |(stem, _extension)| stem)
 }
 
 fn read_parsed(
@@ -462,7 +476,7 @@ mod tests {
     #[test]
     fn a_files_name_gives_slug_and_date() {
         let check = |path: &str| {
-            let (slug, date) = name_and_date(path);
+            let (slug, date) = name_and_date(whole_name(without_extension(path)));
             match date {
                 Some(date) => format!("{slug} on {date}"),
                 None => slug,
@@ -494,6 +508,8 @@ mod tests {
         let check = |slug: &str, url: &str| {
             let file = MarkdownFile {
                 path: String::new(),
+                stem: String::new(),
+                language: None,
                 slugs: vec![slug.to_owned()],
                 path_names: Vec::new(),
                 name_date: None,

@@ -17,6 +17,7 @@ mod front_matter;
 mod groups;
 mod join;
 mod kept_back;
+mod languages;
 mod listed;
 mod manifest;
 mod markdown;
@@ -40,6 +41,7 @@ use crate::model::time::Timestamp;
 
 pub use picture::read_picture;
 
+use languages::Languages;
 use listed::{Listed, Origin};
 use markdown::MarkdownFile;
 use page::Pages;
@@ -264,6 +266,7 @@ struct Lists {
     /// Articles of the manifest to leave out, by URL where it is known, with the reason.
     broken: Vec<(Option<String>, String)>,
     notices: Vec<String>,
+    problems: Vec<String>,
 }
 
 impl Lists {
@@ -319,7 +322,7 @@ impl Lists {
     ) -> Result<(), SourceError> {
         match (pages, &context.site.permalink) {
             (_, Some(pattern)) if context.site.markdown.is_some() => {
-                let listed = list_markdown(context, pattern, files, &mut self.notices)?;
+                let listed = list_markdown(context, pattern, files, self)?;
                 self.listed.push((Origin::Markdown, listed));
             }
             (Some(pages), _) => {
@@ -359,11 +362,18 @@ fn list_markdown(
     context: &Context<'_>,
     pattern: &str,
     files: &[MarkdownFile],
-    notices: &mut Vec<String>,
+    lists: &mut Lists,
 ) -> Result<Vec<Listed>, SourceError> {
     let mut listed = Vec::new();
+    let languages = Languages::new(files);
+    let mut translations = Vec::new();
     for (index, file) in files.iter().enumerate() {
         let Ok(parsed) = &file.parsed else { continue };
+        let has_address = parsed.permalink.is_some() || parsed.canonical.is_some();
+        if languages.is_translation(file) && !has_address {
+            translations.push(file.path.as_str());
+            continue;
+        }
         let url = permalink::address(
             pattern,
             file,
@@ -372,7 +382,7 @@ fn list_markdown(
             context.site.timezone,
         )?;
         if url.is_none() {
-            notices.push(format!(
+            lists.notices.push(format!(
                 "{}: it has no date, so `site.permalink` gives it no address",
                 file.path
             ));
@@ -384,6 +394,13 @@ fn list_markdown(
             file: Some(index),
             ..Listed::default()
         });
+    }
+    if !translations.is_empty() {
+        lists.problems.push(format!(
+            "`site.permalink` has no languages, so {} left out; set `permalink` in each, or use `site.feed`: {}",
+            groups::counted(translations.len(), "file is", "files are"),
+            groups::examples(&translations)
+        ));
     }
     Ok(listed)
 }

@@ -114,6 +114,8 @@ mod tests {
     fn check(pattern: &str, path: &str) -> String {
         let file = MarkdownFile {
             path: path.to_owned(),
+            stem: path.to_owned(),
+            language: None,
             slugs: vec!["Hello World".to_owned()],
             path_names: Vec::new(),
             name_date: "2026-01-02"

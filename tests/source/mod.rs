@@ -3,6 +3,7 @@
 mod feeds;
 mod front_matter;
 mod kept_back;
+mod languages;
 mod pages;
 
 use std::collections::{BTreeMap, BTreeSet};
