@@ -184,7 +184,7 @@ mod tests {
     fn unknown_fields_and_wrong_types_are_refused_with_their_line() {
         assert_eq!(
             check("{\n\"items\": [\n{\"url\": \"/a/\",\n\"titel\": \"A\"}]}"),
-            "items.json:4: unknown field `titel`, expected one of `url`, `title`, `date`, `description`, `tags`, `guid`, `language`, `image`, `body_markdown`, `sayonce`"
+            "items.json:4: unknown field `titel`, expected one of `url`, `title`, `date`, `description`, `tags`, `guid`, `language`, `image`, `body_markdown`, `front_matter`, `sayonce`"
         );
         assert_eq!(
             check("{\n\"items\": 7}"),
