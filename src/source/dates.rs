@@ -3,10 +3,14 @@
 //! The rule for what is missing: a time without a zone is in the site's timezone, and a date without a time is that
 //! day's midnight there.
 
-use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
+use chrono::{
+    DateTime, Datelike as _, Days, FixedOffset, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _,
+};
 use chrono_tz::Tz;
 
 use crate::model::time::Timestamp;
+
+use super::worded_dates;
 
 /// What a source says about a date.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +56,7 @@ pub(super) fn parse(text: &str, timezone: Tz) -> Option<Timestamp> {
     }
     zoned(text)
         .or_else(|| local(text, timezone))
+        .or_else(|| worded_dates::parse(text, timezone))
         .or_else(|| rfc2822(text))
 }
 
@@ -76,6 +81,44 @@ pub(super) fn about_same_day(one: NaiveDate, other: NaiveDate) -> bool {
     one.signed_duration_since(other).abs() <= TimeDelta::days(1)
 }
 
+/// Returns how many seconds east of Greenwich a zone is, where its name or number says so beyond doubt: `CEST` and
+/// `IST` don't, and the American ones do only since mail has fixed them (RFC 2822).
+pub(super) fn zone_seconds(zone: &str) -> Option<i32> {
+    let hours = match zone.to_ascii_uppercase().as_str() {
+        "Z" | "UTC" | "GMT" | "UT" => 0,
+        "EDT" => -4,
+        "EST" | "CDT" => -5,
+        "CST" | "MDT" => -6,
+        "MST" | "PDT" => -7,
+        "PST" => -8,
+        _ => return offset_seconds(zone),
+    };
+    Some(hours * 3600)
+}
+
+/// Reads `+01`, `+0100`, `+01:00`, and any of them behind `GMT` or `UTC`.
+fn offset_seconds(zone: &str) -> Option<i32> {
+    let zone = zone
+        .strip_prefix("GMT")
+        .or_else(|| zone.strip_prefix("UTC"))
+        .unwrap_or(zone);
+    let (sign, digits) = match zone.strip_prefix('+') {
+        Some(digits) => (1, digits),
+        None => (-1, zone.strip_prefix('-')?),
+    };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some(parts) => parts,
+        None if digits.len() > 2 => digits.split_at_checked(2)?,
+        None => (digits, "00"),
+    };
+    let number = |text: &str, below: i32| {
+        let is_number = matches!(text.len(), 1 | 2) && text.bytes().all(|b| b.is_ascii_digit());
+        let number: i32 = is_number.then_some(text)?.parse().ok()?;
+        (number < below).then_some(number)
+    };
+    Some(sign * (number(hours, 24)? * 3600 + number(minutes, 60)? * 60))
+}
+
 /// Returns the midnight that begins `date`.
 pub(super) fn midnight(date: NaiveDate, timezone: Tz) -> Option<Timestamp> {
     in_zone(date.and_hms_opt(0, 0, 0)?, timezone)
@@ -92,11 +135,20 @@ const LOCAL_FORMATS: [&str; 6] = [
 
 /// ISO dates with a zone that RFC 3339 does not allow: `2024-01-02 10:00:00 +0100`, `2024-01-02 10:00 UTC`.
 fn zoned(text: &str) -> Option<Timestamp> {
-    let utc = ["UTC", "GMT", "Z"]
-        .iter()
-        .find_map(|name| text.strip_suffix(name));
-    if let Some(text) = utc {
+    if let Some(text) = text.strip_suffix('Z') {
         return local_time(text.trim_end()).and_then(|time| in_zone(time, Tz::UTC));
+    }
+    let named = text
+        .rsplit_once(' ')
+        .and_then(|(time, zone)| at_offset(local_time(time.trim_end())?, zone_seconds(zone)?))
+        .or_else(|| {
+            let utc = text
+                .strip_suffix("UTC")
+                .or_else(|| text.strip_suffix("GMT"))?;
+            at_offset(local_time(utc)?, 0)
+        });
+    if named.is_some() {
+        return named;
     }
     LOCAL_FORMATS.iter().find_map(|format| {
         DateTime::parse_from_str(text, &format!("{format}%#z"))
@@ -123,8 +175,16 @@ fn local_time(text: &str) -> Option<NaiveDateTime> {
         .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
 }
 
+/// Returns the moment of a time in a zone that is so many seconds east of Greenwich.
+pub(super) fn at_offset(time: NaiveDateTime, seconds_east: i32) -> Option<Timestamp> {
+    FixedOffset::east_opt(seconds_east)?
+        .from_local_datetime(&time)
+        .single()
+        .map(|time| Timestamp::from_chrono(&time))
+}
+
 /// Where clocks are set back the earlier of the two moments counts; a time that a clock skips is read an hour later.
-fn in_zone(time: NaiveDateTime, timezone: Tz) -> Option<Timestamp> {
+pub(super) fn in_zone(time: NaiveDateTime, timezone: Tz) -> Option<Timestamp> {
     timezone
         .from_local_datetime(&time)
         .earliest()
@@ -195,6 +255,11 @@ mod tests {
             "2026-01-02T09:00:00.000Z"
         );
         assert_eq!(check("02 Jan 2026 10:00 EST"), "2026-01-02T15:00:00.000Z");
+        assert_eq!(check("2026-01-02 10:00 PST"), "2026-01-02T18:00:00.000Z");
+        assert_eq!(
+            check("2026-01-02 10:00:00 +5:30"),
+            "2026-01-02T04:30:00.000Z"
+        );
     }
 
     #[test]
@@ -213,6 +278,13 @@ mod tests {
         assert_eq!(check(""), "missing");
         assert_eq!(check("0001-01-01T00:00:00Z"), "missing");
         assert_eq!(check("soon"), "unreadable `soon`");
+        for text in [
+            "2026-01-02 10:00 CEST",
+            "2026-01-02 10:00 +24:00",
+            "2023-01-29 18:30:22 2023 -0800",
+        ] {
+            assert_eq!(check(text), format!("unreadable `{text}`"));
+        }
         assert_eq!(check("2026-13-01"), "unreadable `2026-13-01`");
         assert_eq!(
             check("31 Foo 2026 10:00:00 GMT"),

@@ -203,20 +203,18 @@ impl<'a> Facts<'a> {
         .into_iter()
         .flatten()
         .collect();
-        let of_name = || {
-            let date = self
-                .file
-                .and_then(|file| file.name_date)
-                .or_else(|| dates::day_in_path(self.group.canonical()))?;
-            dates::midnight(date, context.site.timezone).map(DateField::At)
-        };
+        let midnight = |date| dates::midnight(date, context.site.timezone).map(DateField::At);
+        let of_name = || midnight(self.file.and_then(|file| file.name_date)?);
+        let of_address = || midnight(dates::day_in_path(self.group.canonical())?);
         let of_change = || self.changed().cloned();
         let readable = fields.iter().find(|field| field.at().is_some());
         let unreadable = || fields.iter().find(|field| ***field != DateField::Missing);
+        // A file's name is as good as its front matter; what else there is may be another date than the one meant.
         readable
-            .or_else(unreadable)
             .map(|field| (*field).clone())
             .or_else(of_name)
+            .or_else(|| unreadable().map(|field| (*field).clone()))
+            .or_else(of_address)
             .or_else(of_change)
             .unwrap_or_default()
     }

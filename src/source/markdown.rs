@@ -102,6 +102,13 @@ impl MarkdownFile {
         })
     }
 
+    /// Whether its author says that it is not to be announced.
+    pub(super) fn wish_is_silence(&self) -> bool {
+        self.parsed
+            .as_ref()
+            .is_ok_and(|parsed| parsed.is_draft || parsed.author_says == Some(AuthorSays::Exclude))
+    }
+
     /// Returns what its author says of its announcement, in words; none if nothing.
     pub(super) fn wish(&self) -> Option<&'static str> {
         let parsed = self.parsed.as_ref().ok()?;

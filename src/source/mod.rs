@@ -27,6 +27,7 @@ mod picture;
 mod settings;
 mod sitemap;
 mod text;
+mod worded_dates;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,6 +42,7 @@ use crate::model::time::Timestamp;
 
 pub use picture::read_picture;
 
+use dates::DateField;
 use languages::Languages;
 use listed::{Listed, Origin};
 use markdown::MarkdownFile;
@@ -382,10 +384,21 @@ fn list_markdown(
             context.site.timezone,
         )?;
         if url.is_none() {
-            lists.notices.push(format!(
-                "{}: it has no date, so `site.permalink` gives it no address",
-                file.path
-            ));
+            let without = |fault: &str| {
+                format!(
+                    "{}: {fault}, so `site.permalink` gives it no address",
+                    file.path
+                )
+            };
+            match &parsed.published {
+                DateField::Unreadable(_) if file.wish_is_silence() => {}
+                DateField::Unreadable(text) => lists
+                    .problems
+                    .push(without(&format!("its date can't be read: `{text}`"))),
+                DateField::Missing | DateField::At(_) => {
+                    lists.notices.push(without("it has no date"));
+                }
+            }
             continue;
         }
         listed.push(Listed {

@@ -1,5 +1,6 @@
 //! What the sources of a site become: items, and plain words about everything that becomes none.
 
+mod dates;
 mod feeds;
 mod front_matter;
 mod kept_back;
