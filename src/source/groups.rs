@@ -34,6 +34,8 @@ pub(super) struct Group {
     pub(super) listed: BTreeMap<Origin, Listed>,
     /// The index of its Markdown file.
     pub(super) file: Option<usize>,
+    /// The articles whose pages name one address, if there are several.
+    rivals: Vec<String>,
     /// It must not become an item; the reason is among the problems.
     pub(super) is_left_out: bool,
 }
@@ -50,6 +52,24 @@ impl Group {
     /// Returns what a source says, if it lists this article.
     pub(super) fn from(&self, origin: Origin) -> Option<&Listed> {
         self.listed.get(&origin)
+    }
+
+    /// Whether another entry of the same source is another article, although their pages name one address. A sitemap,
+    /// and a directory of pages, hold copies and parts of an article, too: the title tells those.
+    fn is_rival(&self, first: &Listed, other: &Self, origin: Origin) -> bool {
+        let title_of = |page: &Option<PageHead>| page.as_ref()?.title.clone();
+        let is_article =
+            |page: &Option<PageHead>| page.as_ref().is_some_and(|page| page.is_article);
+        let are_different = match origin {
+            Origin::Manifest | Origin::Feed | Origin::Markdown => {
+                let link = first.url.as_deref().unwrap_or(&self.link);
+                !is_same_address(link, &other.link)
+            }
+            Origin::Sitemap | Origin::Pages => {
+                is_article(&other.page) && title_of(&self.page) != title_of(&other.page)
+            }
+        };
+        are_different && is_same_address(self.canonical(), other.canonical())
     }
 
     /// Returns the article's day, as the sources other than Markdown know it.
@@ -126,6 +146,7 @@ pub(super) fn gather(
                 page,
                 file: listed.file,
                 listed: BTreeMap::from([(origin, listed)]),
+                rivals: Vec::new(),
                 is_left_out: false,
             };
             if let Some(known) = by_id.get(&id).and_then(|index| groups.get_mut(*index)) {
@@ -136,6 +157,9 @@ pub(super) fn gather(
             }
         }
     }
+    catalog
+        .problems
+        .extend(groups.iter().filter_map(one_canonical));
     for (url, message) in lists.broken {
         let page = url.as_deref().and_then(|url| pages?.at(url));
         let canonical = page.and_then(|page| page.canonical).or(url);
@@ -155,8 +179,24 @@ pub(super) fn gather(
 
 /// Adds what another entry says of the same id.
 fn merge(known: &mut Group, other: Group, origin: Origin, catalog: &mut Catalog) {
-    if let Some(first) = known.from(origin) {
-        if is_same_address(known.canonical(), other.canonical()) {
+    if let Some(first) = known.from(origin).cloned() {
+        if known.is_rival(&first, &other, origin) {
+            known.is_left_out = true;
+            let name = |link: &str, listed: &Listed| match origin {
+                Origin::Pages => listed.place.clone(),
+                Origin::Manifest | Origin::Feed | Origin::Sitemap | Origin::Markdown => {
+                    link.to_owned()
+                }
+            };
+            if known.rivals.is_empty() {
+                known.rivals.push(name(&known.link, &first));
+            }
+            let other = other
+                .listed
+                .values()
+                .map(|listed| name(&other.link, listed));
+            known.rivals.extend(other);
+        } else if is_same_address(known.canonical(), other.canonical()) {
             catalog.notices.push(format!(
                 "`{}` is listed twice; what stands first counts ({})",
                 known.canonical(),
@@ -176,6 +216,20 @@ fn merge(known: &mut Group, other: Group, origin: Origin, catalog: &mut Catalog)
     known.page = known.page.take().or(other.page);
     known.file = known.file.or(other.file);
     known.listed.extend(other.listed);
+}
+
+/// Says that the pages of several articles name one address, which a mistake in a theme's head makes of a whole site.
+fn one_canonical(group: &Group) -> Option<String> {
+    if group.rivals.is_empty() {
+        return None;
+    }
+    let links: Vec<&str> = group.rivals.iter().map(String::as_str).collect();
+    Some(format!(
+        "{} articles have pages with one canonical link, `{}`: all are left out; mend the `<link rel=\"canonical\">` of {}",
+        links.len(),
+        group.canonical(),
+        examples(&links)
+    ))
 }
 
 /// Says that two addresses name one item, so that a ledger row could not tell which was announced.

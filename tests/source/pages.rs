@@ -192,3 +192,67 @@ fn a_site_below_a_path_has_items_below_it() {
         Some("found")
     );
 }
+
+#[test]
+fn one_canonical_link_for_several_articles_leaves_all_of_them_out() {
+    let paths = ["/p1/", "/p2/", "/p3/", "/p4/"];
+    let root =
+        "<link rel=canonical href=https://blog.example/><meta property=og:type content=article>";
+    let pages = |site: TestSite| {
+        paths.iter().fold(site, |site, path| {
+            site.page(
+                &format!("{path}index.html"),
+                &format!("{root}<title>At {path}</title>"),
+            )
+        })
+    };
+    let problem = "problem: 4 articles have pages with one canonical link, `https://blog.example/`: all are left out; mend the `<link rel=\"canonical\">` of";
+    let entries: Vec<String> = paths
+        .iter()
+        .map(|path| entry(path, "A", "2026-01-02"))
+        .collect();
+    let feed = pages(TestSite::new()).feed(&entries.concat());
+    assert_eq!(
+        shown(&feed.load()),
+        [format!(
+            "{problem} https://blog.example/p1/, https://blog.example/p2/, https://blog.example/p3/, …"
+        )]
+    );
+    let urls: Vec<String> = paths
+        .iter()
+        .map(|path| format!("<url><loc>https://blog.example{path}</loc></url>"))
+        .collect();
+    let sitemap = pages(TestSite::new())
+        .file("sitemap.xml", format!("<urlset>{}</urlset>", urls.concat()))
+        .with(|site| site.sitemap = Some("sitemap.xml".to_owned()));
+    assert_eq!(
+        shown(&sitemap.load()),
+        [format!(
+            "{problem} https://blog.example/p1/, https://blog.example/p2/, https://blog.example/p3/, …"
+        )]
+    );
+    // Pages that stand alone have no other address.
+    assert_eq!(
+        shown(&pages(TestSite::new()).load()),
+        [format!(
+            "{problem} _site/p1/index.html, _site/p2/index.html, _site/p3/index.html, …"
+        )]
+    );
+    // Two addresses of one article are no mistake of its page.
+    let one = TestSite::new()
+        .feed(
+            &[
+                entry("/p1/", "A", "2026-01-02"),
+                entry("/p1/#x", "A", "2026-01-02"),
+            ]
+            .concat(),
+        )
+        .page("p1/index.html", "<link rel=canonical href=/p1/>");
+    assert_eq!(
+        shown(&one.load()),
+        [
+            "p1: A",
+            "notice: `https://blog.example/p1/` is listed twice; what stands first counts (_site/feed.xml, entry 1)",
+        ]
+    );
+}
