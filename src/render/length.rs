@@ -15,6 +15,12 @@ pub fn graphemes(text: &str) -> usize {
 /// Returns the length of a status as Mastodon counts it: graphemes, a link as 23 (or what the server told: 0 counts its
 /// characters), `@user@server` as `@user`.
 pub fn mastodon(text: &str, link_length: Option<usize>) -> usize {
+    mastodon_with("", text, link_length)
+}
+
+/// Returns the length of a status with a content warning: the warning's own characters, links in it counted in full, are
+/// put before what is left of the text once its links and mentions are shortened.
+pub fn mastodon_with(warning: &str, text: &str, link_length: Option<usize>) -> usize {
     let link_length = link_length.unwrap_or(MASTODON_URL_LENGTH);
     let links = links(text, None);
     let mentions = mentions(text, &links);
@@ -33,7 +39,7 @@ pub fn mastodon(text: &str, link_length: Option<usize>) -> usize {
         )
         .collect();
     pieces.sort_by_key(|(range, _)| range.start);
-    let mut counted = String::new();
+    let mut counted = warning.to_owned();
     let mut done = 0;
     for (range, stand_in) in pieces {
         counted.push_str(text.get(done..range.start).unwrap_or_default());

@@ -37,11 +37,8 @@ pub(super) fn compose(
         .map(str::trim)
         .filter(|warning| !warning.is_empty());
     let limit = options.limits.text.unwrap_or(TEXT_MAX_DEFAULT);
-    // The server counts the warning and the text as one.
-    let measure = |text: &str| {
-        let counted = format!("{}{text}", warning.unwrap_or_default());
-        length::mastodon(&counted, options.limits.link)
-    };
+    let measure =
+        |text: &str| length::mastodon_with(warning.unwrap_or_default(), text, options.limits.link);
     let template = Text::new(wishes.text, &channel.template)?;
     let draft = Draft::of(item, &item.canonical_url, language.clone());
     let fitted = fit(

@@ -1,6 +1,6 @@
 //! The text of a post that the ledger holds, with its length as the service counts it.
 
-use super::length::{graphemes, mastodon};
+use super::length::{graphemes, mastodon_with};
 use super::{bluesky, devto, http, mastodon as status};
 use crate::config::{ChannelConfig, ServiceConfig};
 use crate::model::outcome::ServerLimits;
@@ -28,7 +28,7 @@ pub fn measure(post: &Post, channel: &ChannelConfig, limits: ServerLimits) -> Me
         ServiceConfig::Mastodon { .. } => {
             let warning = text("content_warning");
             let limit = limits.text.unwrap_or(status::TEXT_MAX_DEFAULT);
-            let count = |text: &str| mastodon(&format!("{warning}{text}"), limits.link);
+            let count = |text: &str| mastodon_with(&warning, text, limits.link);
             Measured::of(text("text"), count, Some(limit))
         }
         ServiceConfig::Devto { .. } => {

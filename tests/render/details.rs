@@ -4,9 +4,10 @@ use sayonce::model::ids::ChannelName;
 use sayonce::model::item::{Item, ItemChannelSettings, ItemImage};
 use sayonce::model::media::{Picture, Prepared};
 use sayonce::model::outcome::ServerLimits;
+use sayonce::render::measure::measure;
 use sayonce::render::{RenderError, Stamp, compose, compose_with, length, wants};
 
-use super::{channel, fresh, item, render, show};
+use super::{channel, fresh, item, render, show, with_custom};
 
 #[test]
 fn an_address_outside_the_directory_of_its_key_is_refused_before_the_claim() {
@@ -304,6 +305,36 @@ fn a_link_counts_what_the_server_says() {
     assert_eq!(rendered(None), (57, whole));
     let cut = "A title of some length…\n\nhttps://blog.example/news/hello/".to_owned();
     assert_eq!(rendered(Some(32)), (57, cut));
+}
+
+#[test]
+fn a_content_warning_counts_its_characters_and_leaves_the_texts_links_short() {
+    let shown = |path: &str, text: &str, warning: &str| {
+        let mut item = with_custom(item("A title"), Some(text), Some(warning));
+        item.canonical_url = format!("https://blog.example/{path}");
+        let channel = channel("mastodon", "");
+        let rendered = render(&item, &channel).map_err(|error| error.to_string())?;
+        let measured = measure(&rendered.post, &channel, ServerLimits::default());
+        assert_eq!(measured.length, rendered.length);
+        Ok((rendered.length, rendered.notes))
+    };
+    let long = "a/very/long/path/that/goes/on/and/on/for/ever/and/ever";
+    // Right behind a letter there would be no link.
+    let first = "{{ url }} {{ title }} ".to_owned();
+    let fits = shown(long, &format!("{first}{}", "y".repeat(464)), "food");
+    assert_eq!(fits, Ok((500, Vec::new())));
+    let over = shown(long, &format!("{{{{ url }}}} {}", "y".repeat(473)), "food");
+    assert_eq!(
+        over,
+        Err(
+            "the text has 501 characters, 500 are allowed, and nothing more can be shortened"
+                .to_owned()
+        )
+    );
+    // In the warning an address counts in full, and a mention too.
+    let warning = format!("see https://blog.example/{long} by @me@host.example");
+    let expected = (warning.len() + 2 + 23, Vec::new());
+    assert_eq!(shown(long, "x {{ url }}", &warning), Ok(expected));
 }
 
 #[test]
