@@ -613,6 +613,19 @@ fn devto_bodies_are_the_best_there_is() {
     <https://blog.example/news/hello/>
     -- the article has `{% post_url`, which this service would refuse: the body is the description and the link
     ");
+    insta::assert_snapshot!(check(markdown("{% highlight ruby %}\nputs 1\n\nRest"), Some("Why")), @r"
+    Why
+
+    <https://blog.example/news/hello/>
+    -- the article has `{% highlight`, which this service would refuse: the body is the description and the link
+    ");
+    assert_eq!(
+        check(
+            markdown("{% highlight ruby %}puts 1{% endhighlight %}\n\nRest [a](/b)\n"),
+            None
+        ),
+        "```ruby\nputs 1\n```\n\nRest [a](https://blog.example/b)\n"
+    );
     insta::assert_snapshot!(check(markdown(&"x".repeat(819_201)), None), @"refused: the article's text has 819201 bytes, 819200 are allowed");
     assert_eq!(check(markdown(&"x".repeat(819_200)), None).len(), 819_200);
 }

@@ -135,7 +135,7 @@ fn body(item: &Item, notes: &mut Vec<String>) -> Result<String, RenderError> {
             }
         },
         // Entities are shown as what they stand for, also in code, and are no Liquid.
-        Some(Body::Html(html)) => without_liquid(html),
+        Some(Body::Html(html)) => liquid::without_liquid(html),
         None => excerpt(item),
     };
     if body.trim().is_empty() {
@@ -161,10 +161,5 @@ fn excerpt(item: &Item) -> String {
     if description.is_empty() {
         return link;
     }
-    format!("{}\n\n{link}", without_liquid(description))
-}
-
-/// Writes the signs of Liquid as entities.
-fn without_liquid(text: &str) -> String {
-    text.replace("{{", "&#123;&#123;").replace("{%", "&#123;%")
+    format!("{}\n\n{link}", liquid::without_liquid(description))
 }

@@ -13,6 +13,7 @@ mod indexnow;
 pub mod length;
 mod links;
 mod liquid;
+mod markdown;
 mod mastodon;
 pub mod measure;
 mod scan;
