@@ -15,7 +15,7 @@ use crate::render::measure::measure;
 use crate::render::{Stamp, compose, pictures};
 
 use super::decide::Step;
-use super::later::{stand, step};
+use super::later::{Stand, stand, step};
 use super::survey::{Announce, Survey, Surveyed, Verdict};
 
 /// One delivery as `plan`, `status`, `run` and `rehearse` show it.
@@ -301,15 +301,8 @@ pub fn outlook(
             if is_edited && outlook.due_at.is_none() && outlook.standing == Standing::ByState {
                 outlook.reason = Some("the article was edited: due now".to_owned());
             }
-            if let Some(why) = stand.put_off {
-                outlook.reason = Some(format!(
-                    "the article was edited, but its post is not changed from here: {why}"
-                ));
-            }
-            let put_off = circumstances.put_off.filter(|_| stand.is_written_anew());
-            if let Some(why) = put_off.filter(|_| needs_it) {
-                outlook.reason = Some(format!("its post is not changed from here: {why}"));
-            }
+            let put_off = not_changed_from_here(&stand, circumstances.put_off.filter(|_| needs_it));
+            outlook.reason = put_off.or(outlook.reason);
             if let Some(reason) = circumstances.closed.filter(|_| needs_it) {
                 outlook.reason = Some(format!("waits for its channel: {reason}"));
             }
@@ -324,6 +317,17 @@ pub fn outlook(
         None => {}
     }
     outlook
+}
+
+/// Says why a change is not made from this checkout; none: it is, or none is wanted.
+fn not_changed_from_here(stand: &Stand<'_>, behind: Option<&str>) -> Option<String> {
+    if let Some(why) = stand.put_off {
+        return Some(format!(
+            "the article was edited, but its post is not changed from here: {why}"
+        ));
+    }
+    let why = behind.filter(|_| stand.is_written_anew())?;
+    Some(format!("its post is not changed from here: {why}"))
 }
 
 pub(super) fn blank(id: &DeliveryId, operation: Operation, record: Option<&Record>) -> Outlook {

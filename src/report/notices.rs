@@ -123,6 +123,16 @@ const fn done_words(operation: Operation) -> &'static str {
     }
 }
 
+const fn inherited_words(state: State) -> &'static str {
+    match state {
+        State::InFlight => "an earlier run was sending it",
+        State::InDoubt => "its outcome is not known",
+        State::Retry | State::Done | State::Failed | State::Held | State::Skipped => {
+            "it is not settled"
+        }
+    }
+}
+
 /// Writes a notice as one line.
 pub fn line(notice: &Notice, timezone: Tz) -> (Tone, String) {
     match notice {
@@ -134,13 +144,7 @@ pub fn line(notice: &Notice, timezone: Tz) -> (Tone, String) {
             let since = claimed_at.map_or_else(String::new, |at| {
                 format!(" since {}", clock_time(at, timezone))
             });
-            let words = match state {
-                State::InFlight => "an earlier run was sending it",
-                State::InDoubt => "its outcome is not known",
-                State::Retry | State::Done | State::Failed | State::Held | State::Skipped => {
-                    "it is not settled"
-                }
-            };
+            let words = inherited_words(*state);
             (
                 Tone::Plain,
                 format!("{delivery}: {words}{since}; that is settled before it is sent again"),

@@ -141,8 +141,8 @@ fn who_edits_and_does_not_push_is_told_why_nothing_changes() {
     site.git(&["commit", "--quiet", "--message", "an edit"]);
     let why = "main on origin is another commit than the one that is checked out here: push yours, or pull";
     let edited = format!("the article was edited, but its post is not changed from here: {why}");
-    for command in [&["run"] as &[_], &["status"], &["plan"]] {
-        let said = site.program(command).run();
+    for command in ["run", "status", "plan"] {
+        let said = site.program(&[command]).run();
         said.assert_code(0);
         assert!(
             said.stdout.contains(&edited),
