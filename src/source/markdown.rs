@@ -17,6 +17,7 @@ use super::files::{self, FILES_MAX};
 use super::front_matter::{self, Document};
 use super::languages;
 use super::page::absolute;
+use super::patterns;
 use super::settings::{self, AuthorSays};
 use super::text::{collapse, showable_fields};
 use super::{Context, SourceError};
@@ -25,6 +26,8 @@ use super::{Context, SourceError};
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// Files whose text is Markdown. MDX is not: it holds code that other services would show.
 const MARKDOWN_EXTENSIONS: [&str; 5] = ["md", "markdown", "mkd", "mkdn", "mdown"];
+/// The endings that one site mixes.
+const COMMON_ENDINGS: [&str; 3] = ["md", "markdown", "mdx"];
 /// Files that have front matter and another kind of text.
 const OTHER_EXTENSIONS: [&str; 3] = ["mdx", "html", "htm"];
 
@@ -132,21 +135,15 @@ pub(super) fn read_all(
         pattern: pattern.to_owned(),
         reason,
     };
-    let top = glob::Pattern::escape(&context.repo.to_string_lossy());
-    let options = glob::MatchOptions {
-        case_sensitive: true,
-        require_literal_separator: true,
-        require_literal_leading_dot: true,
-    };
-    let paths = glob::glob_with(&format!("{top}/{pattern}"), options)
-        .map_err(|error| bad_pattern(error.msg.to_owned()))?;
+    let mut paths = BTreeSet::new();
+    for plain in patterns::expand(pattern, context.repo) {
+        let found = find(context, &plain).map_err(|error| bad_pattern(error.msg.to_owned()))?;
+        for path in found {
+            paths.insert(path.map_err(unreadable)?);
+        }
+    }
     let mut files = Vec::new();
     for path in paths {
-        let path = path.map_err(|error| SourceError::Unreadable {
-            key: "markdown",
-            path: error.path().display().to_string(),
-            cause: std::io::Error::from(error.error().kind()),
-        })?;
         let Some(shown) = shown_path(&path, context.repo) else {
             continue;
         };
@@ -166,6 +163,50 @@ pub(super) fn read_all(
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
+}
+
+/// Says which files beside those of `pattern` look like articles and have another ending; none if there are none.
+pub(super) fn left_beside(
+    context: &Context<'_>,
+    pattern: &str,
+    files: &[MarkdownFile],
+) -> Option<String> {
+    let plain = patterns::expand(pattern, context.repo);
+    let others = plain
+        .iter()
+        .flat_map(|plain| patterns::with_other_endings(plain, &COMMON_ENDINGS));
+    let found = others.flat_map(|other| find(context, &other).into_iter().flatten().flatten());
+    let shown: BTreeSet<String> = found
+        .filter(|path| path.is_file())
+        .filter_map(|path| shown_path(&path, context.repo))
+        .filter(|shown| !is_section(shown) && files.iter().all(|file| file.path != *shown))
+        .collect();
+    let first = shown.first()?;
+    let count = match shown.len() {
+        1 => "a file that has".to_owned(),
+        count => format!("{count} files that have"),
+    };
+    Some(format!(
+        "`site.markdown` leaves out {count} another ending, `{first}`: `{{md,markdown,mdx}}` in place of the ending takes in all three"
+    ))
+}
+
+fn find(context: &Context<'_>, plain: &str) -> Result<glob::Paths, glob::PatternError> {
+    let top = glob::Pattern::escape(&context.repo.to_string_lossy());
+    let options = glob::MatchOptions {
+        case_sensitive: true,
+        require_literal_separator: true,
+        require_literal_leading_dot: true,
+    };
+    glob::glob_with(&format!("{top}/{plain}"), options)
+}
+
+fn unreadable(error: glob::GlobError) -> SourceError {
+    SourceError::Unreadable {
+        key: "markdown",
+        path: error.path().display().to_string(),
+        cause: error.into(),
+    }
 }
 
 /// Returns the last segment of an article's address, decoded, without `.html` or `.htm`: what a slug is compared with.

@@ -22,6 +22,7 @@ mod listed;
 mod manifest;
 mod markdown;
 mod page;
+mod patterns;
 mod permalink;
 mod picture;
 mod settings;
@@ -238,6 +239,9 @@ pub fn load(
         });
     }
     let mut catalog = join::join(&context, lists, pages.as_ref(), &files);
+    let left = site.markdown.as_deref();
+    let left = left.and_then(|pattern| markdown::left_beside(&context, pattern, &files));
+    catalog.notices.extend(left);
     // They quote what the sources hold.
     for said in [
         &mut catalog.foreign,

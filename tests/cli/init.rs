@@ -107,7 +107,7 @@ fn generators_with_a_data_file_are_found_by_it() {
     url = "https://blog.example"
     feed = "_site/feed.xml"
     pages = "_site"
-    markdown = "_posts/**/*.md"
+    markdown = "_posts/**/*.{md,markdown}"
     timezone = "Europe/Berlin"
     wait_live = "10m"
     [ledger]
@@ -148,6 +148,16 @@ fn generators_with_a_data_file_are_found_by_it() {
         ("content/blog/article-1.md", post),
         ("public/rss.xml", &article),
     ]);
+    let named = check(&[
+        (
+            "config.toml",
+            "base_url = \"https://blog.example\"\ngenerate_feeds = true\nfeed_filenames = [\"news.xml\"]\n",
+        ),
+        ("content/blog/article-1.md", post),
+        ("public/news.xml", &article),
+        ("public/rss.xml", "another feed"),
+    ]);
+    assert_eq!(named, zola.replace("rss.xml", "news.xml"));
     insta::assert_snapshot!(zola, @r#"
     Zola
     [site]
@@ -180,7 +190,7 @@ fn generators_with_a_program_for_a_configuration_are_found_by_it() {
     url = "https://blog.example"
     feed = "dist/rss.xml"
     pages = "dist"
-    markdown = "src/content/**/*.md"
+    markdown = "src/content/**/*.{md,mdx}"
     wait_live = "10m"
     [ledger]
     branch = "sayonce-ledger"

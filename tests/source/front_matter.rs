@@ -119,6 +119,54 @@ fn many_files_without_an_article_are_one_notice() {
 }
 
 #[test]
+fn one_site_has_files_with_several_endings() {
+    let feed = [
+        entry("/one/", "One", "2026-01-02"),
+        entry("/two/", "Two", "2026-01-03"),
+        entry("/three/", "Three", "2026-01-04"),
+    ]
+    .concat();
+    let check = |pattern: &str| {
+        let kept_back = "---\nsayonce: false\n---\n";
+        let site = TestSite::new()
+            .feed(&feed)
+            .post("_posts/2026-01-02-one.md", kept_back)
+            .post("_posts/2026-01-03-two.markdown", kept_back)
+            .post("_posts/2026-01-04-three.mdx", kept_back)
+            .with(|site| site.markdown = Some(pattern.to_owned()));
+        let catalog = site.load();
+        let kept: Vec<_> = catalog
+            .items
+            .iter()
+            .filter(|item| item.out_of_scope.is_some())
+            .map(|item| item.id.to_string())
+            .collect();
+        format!("{}; {}", kept.join(" "), catalog.notices.join("; "))
+    };
+    let beside = "`{md,markdown,mdx}` in place of the ending takes in all three";
+    assert_eq!(
+        check("_posts/**/*.md"),
+        format!(
+            "one; `site.markdown` leaves out 2 files that have another ending, `_posts/2026-01-03-two.markdown`: {beside}"
+        )
+    );
+    assert_eq!(
+        check("_posts/**/*.{md,markdown}"),
+        format!(
+            "one two; `site.markdown` leaves out a file that has another ending, `_posts/2026-01-04-three.mdx`: {beside}"
+        )
+    );
+    for all in [
+        "_posts/**/*",
+        "_posts/**/*.{md,markdown,mdx}",
+        "_posts",
+        "_posts/",
+    ] {
+        assert_eq!(check(all), "one two three; ", "{all}");
+    }
+}
+
+#[test]
 fn every_field_is_kept_for_templates() {
     let shown = |site: TestSite| serde_json::to_string(&*site.item().front_matter).unwrap();
     let feed = entry("/hello/", "A", "2026-01-02");

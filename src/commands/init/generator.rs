@@ -123,6 +123,15 @@ impl Generator {
         }
     }
 
+    /// The endings of its articles' files.
+    const fn endings(self) -> &'static str {
+        match self {
+            Self::Jekyll => "{md,markdown}",
+            Self::Astro => "{md,mdx}",
+            Self::Hugo | Self::Zola | Self::Eleventy => "md",
+        }
+    }
+
     /// The directories that its articles may be in, the likeliest first.
     const fn sources(self) -> &'static [&'static str] {
         match self {
@@ -145,6 +154,12 @@ pub(super) fn find(top: &Path) -> Found {
     let like = generator.unwrap_or(Generator::Jekyll);
     let pages = like.pages();
     let feeds = like.feeds();
+    let own_feeds = own.map(Own::feeds).unwrap_or_default();
+    let feeds: Vec<&str> = own_feeds
+        .iter()
+        .map(String::as_str)
+        .chain(feeds.iter().copied())
+        .collect();
     let there = feeds
         .iter()
         .find(|name| top.join(pages).join(name).is_file());
@@ -159,7 +174,7 @@ pub(super) fn find(top: &Path) -> Found {
         markdown: sources
             .copied()
             .find(|directory| top.join(directory).is_dir())
-            .map(|directory| format!("{directory}/**/*.md")),
+            .map(|directory| format!("{directory}/**/*.{}", like.endings())),
         timezone: own.and_then(Own::timezone),
     }
 }
@@ -234,6 +249,16 @@ impl Own {
         let parsed = Url::parse(&url).ok()?;
         let is_site = matches!(parsed.scheme(), "http" | "https") && parsed.host().is_some();
         is_site.then_some(url)
+    }
+
+    /// Zola's feeds, which its configuration names.
+    fn feeds(&self) -> Vec<String> {
+        let names = match self {
+            Self::Data(value) => value.get("feed_filenames").and_then(Value::as_array),
+            Self::Code(_) => None,
+        };
+        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        names.map(str::to_owned).collect()
     }
 
     fn timezone(&self) -> Option<String> {
