@@ -657,6 +657,34 @@ fn devto_articles_stand_on_their_own() {
 }
 
 #[test]
+fn only_links_of_a_devto_article_are_rewritten() {
+    let check = |text: &str| {
+        let mut item = item("T");
+        item.body = Some(Body::Markdown(text.to_owned()));
+        let rendered = render(&item, &channel("devto", "")).unwrap();
+        let body = rendered.post.string("body_markdown").unwrap().to_owned();
+        [vec![body], rendered.notes].concat().join("\n-- ")
+    };
+    let prose = "Code:\n\n    [code]: /x\n\n- [ad hoc][adhoc]: once you understand\n- [v1.2]: see [x](/y) for\n- [TODO]: fix it\n";
+    assert_eq!(
+        check(prose),
+        prose.replace("(/y)", "(https://blog.example/y)")
+    );
+    insta::assert_snapshot!(check("![e](/foo\\_bar.png)\n\n<IMG\n  SRC=/a.png srcset='a.png, b.png 2x'>\n\n> [a]:\n> /x\n"), @r#"
+    ![e](https://blog.example/foo_bar.png)
+
+    <IMG SRC="https://blog.example/a.png" srcset="https://blog.example/news/hello/a.png, https://blog.example/news/hello/b.png 2x">
+
+    > [a]:
+    > https://blog.example/x
+    "#);
+    insta::assert_snapshot!(check("[z](@/posts/other.md) and [r](other.md#x)"), @r"
+    [z](@/posts/other.md) and [r](other.md#x)
+    -- links to files of the site's source stay as they are, and lead nowhere there (write the page's address): `@/posts/other.md`, `other.md#x`
+    ");
+}
+
+#[test]
 fn devto_requires_a_title() {
     assert_eq!(
         show_text(&item(" "), &channel("devto", "")),

@@ -16,6 +16,8 @@ const TAG_LENGTH_MAX: usize = 30;
 const TAGS_JOINED_MAX: usize = 126;
 /// 800 KB, in the service's own way of counting.
 const BODY_BYTES_MAX: usize = 800 * 1024;
+/// How many links a note names.
+const FILES_NAMED: usize = 5;
 
 pub(super) fn compose(
     item: &Item,
@@ -126,7 +128,11 @@ fn tags(tags: &[String], notes: &mut Vec<String>) -> Vec<String> {
 fn body(item: &Item, notes: &mut Vec<String>) -> Result<String, RenderError> {
     let body = match &item.body {
         Some(Body::Markdown(markdown)) => match liquid::convert(markdown) {
-            Ok(converted) => links::absolute(&converted, &item.canonical_url),
+            Ok(converted) => {
+                let absolute = links::absolute(&converted, &item.canonical_url);
+                notes.extend(note_of_files(&absolute.to_files));
+                absolute.text
+            }
             Err(code) => {
                 notes.push(format!(
                     "the article has `{code}`, which this service would refuse: the body is the description and the link"
@@ -148,6 +154,24 @@ fn body(item: &Item, notes: &mut Vec<String>) -> Result<String, RenderError> {
         });
     }
     Ok(body)
+}
+
+/// Says which links lead nowhere.
+fn note_of_files(links: &[String]) -> Option<String> {
+    let [_, ..] = links else { return None };
+    let named: Vec<String> = links
+        .iter()
+        .take(FILES_NAMED)
+        .map(|link| format!("`{link}`"))
+        .collect();
+    let more = match links.len().saturating_sub(FILES_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "links to files of the site's source stay as they are, and lead nowhere there (write the page's address): {}{more}",
+        named.join(", ")
+    ))
 }
 
 /// What stands for an article whose text is not known.

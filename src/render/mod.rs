@@ -3,6 +3,7 @@
 //! Invariant: nothing here does I/O, reads a clock or draws a random number; equal input gives equal bytes. What a
 //! service would refuse is a [`RenderError`], so that it is said before the claim. Start reading at [`compose`].
 
+mod attributes;
 mod bluesky;
 pub mod change;
 mod devto;
