@@ -461,7 +461,13 @@ fn facets_cover_the_right_bytes() {
             url.clone()
         ]
     );
-    assert_eq!(check("by @someone.bsky.social"), [url]);
+    assert_eq!(check("by @someone.bsky.social"), std::slice::from_ref(&url));
+    // A hashtag in front of an address would be in it.
+    let other = "https://x.example/y".to_owned();
+    assert_eq!(
+        check("#https://x.example/y #z"),
+        [(other.clone(), other), tag("z"), url]
+    );
 }
 
 #[test]
@@ -604,6 +610,10 @@ fn devto_bodies_are_the_best_there_is() {
     assert_eq!(
         check(None, Some("Why {{ not }}")),
         format!("Why &#123;&#123; not }}}}\n\n<{URL}>")
+    );
+    assert_eq!(
+        check(None, Some("# Why Vec<T> & *stars*: {% x %}")),
+        format!("\\# Why Vec\\<T> & \\*stars\\*: &#123;% x %}}\n\n<{URL}>")
     );
     assert_eq!(check(None, None), format!("<{URL}>"));
     assert_eq!(check(markdown("  \n"), None), format!("<{URL}>"));

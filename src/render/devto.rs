@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::fit::shorten;
+use super::markdown::escaped;
 use super::template::tag_words;
 use super::{RenderError, Wishes, first_image, image_url, links, liquid, notes_without};
 use crate::model::item::{Body, Item};
@@ -185,5 +186,8 @@ fn excerpt(item: &Item) -> String {
     if description.is_empty() {
         return link;
     }
-    format!("{}\n\n{link}", liquid::without_liquid(description))
+    format!(
+        "{}\n\n{link}",
+        liquid::without_liquid(&escaped(description))
+    )
 }

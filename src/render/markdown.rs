@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::scan::links;
 use pulldown_cmark::{CodeBlockKind, Event, OffsetIter, Options, Parser, Tag};
 
 /// Reads a text with what site generators add: tables and footnotes.
@@ -45,4 +46,98 @@ pub(super) fn edited(text: &str, mut edits: Vec<(Range<usize>, String)>) -> Stri
     }
     output.push_str(text.get(done..).unwrap_or_default());
     output
+}
+
+/// Writes plain text so that Markdown shows it as it is. Addresses in it stay links.
+pub(super) fn escaped(plain: &str) -> String {
+    let lines = plain.lines().map(|line| escaped_line(line.trim()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn escaped_line(line: &str) -> String {
+    let addresses: Vec<Range<usize>> = links(line, None)
+        .into_iter()
+        .map(|link| link.range)
+        .collect();
+    let block = block_sign(line);
+    let mut output = String::with_capacity(line.len());
+    for (at, char) in line.char_indices() {
+        let (_, behind) = line.split_at(at);
+        let is_sign = match char {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '~' | '|' => true,
+            '&' => begins_entity(behind),
+            _ => block == Some(at),
+        };
+        if is_sign && !is_in(&addresses, at) {
+            output.push('\\');
+        }
+        output.push(char);
+    }
+    output
+}
+
+/// Returns where the sign is that makes a line a heading, a quotation, an item of a list, or a rule.
+fn block_sign(line: &str) -> Option<usize> {
+    let first = line.chars().next()?;
+    if matches!(first, '#' | '>' | '-' | '+' | '=') {
+        return Some(0);
+    }
+    let number = line.len()
+        - line
+            .trim_start_matches(|char: char| char.is_ascii_digit())
+            .len();
+    let (_, behind) = line.split_at(number);
+    (number > 0 && behind.starts_with(['.', ')'])).then_some(number)
+}
+
+fn begins_entity(text: &str) -> bool {
+    let name = text.strip_prefix('&').and_then(|text| text.split_once(';'));
+    name.is_some_and(|(name, _)| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|char| char.is_ascii_alphanumeric() || char == '#')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_text_is_shown_as_it_is() {
+        for (plain, written) in [
+            (
+                "What happened & why (C#, 1.5).",
+                "What happened & why (C#, 1.5).",
+            ),
+            ("# Why Vec<T> & *stars*", "\\# Why Vec\\<T> & \\*stars\\*"),
+            (
+                "AT&amp;T, snake_case, a\\b",
+                "AT\\&amp;T, snake\\_case, a\\\\b",
+            ),
+            ("1. one\n    - two\n=", "1\\. one\n\\- two\n\\="),
+            (
+                "2026) `x` [y](z) ~~a~~ |b|",
+                "2026\\) \\`x\\` \\[y\\](z) \\~\\~a\\~\\~ \\|b\\|",
+            ),
+            (
+                "see https://a.example/b_c_d*",
+                "see https://a.example/b_c_d\\*",
+            ),
+            ("5 > 3", "5 > 3"),
+        ] {
+            assert_eq!(escaped(plain), written);
+            let mut shown = String::new();
+            for (event, _) in events(written) {
+                if let Event::Text(text) = event {
+                    shown.push_str(&text);
+                } else if event == Event::SoftBreak {
+                    shown.push('\n');
+                }
+            }
+            let lines: Vec<&str> = plain.lines().map(str::trim).collect();
+            assert_eq!(shown, lines.join("\n"));
+        }
+    }
 }

@@ -205,11 +205,10 @@ pub(super) fn tags(text: &str, links: &[Link]) -> Vec<Tag> {
             .graphemes(true)
             .take_while(|grapheme| is_word(grapheme))
             .collect();
-        if name.chars().any(|char| !char.is_numeric() && char != '_') {
-            tags.push(Tag {
-                range: start..start + sign.len() + name.len(),
-                name,
-            });
+        let range = start..start + sign.len() + name.len();
+        let has_letter = name.chars().any(|char| !char.is_numeric() && char != '_');
+        if has_letter && !meets(links, &range) {
+            tags.push(Tag { range, name });
         }
     }
     tags
@@ -232,9 +231,10 @@ pub(super) fn handles(text: &str, links: &[Link]) -> Vec<Handle> {
             .and_then(|rest| rest.chars().next());
         // In `@user.name@server` it is the beginning of something else.
         let goes_on = next.is_some_and(|next| matches!(next, '@' | '_' | '/'));
-        if !goes_on && is_host(name) {
+        let range = start..start + 1 + name.len();
+        if !goes_on && is_host(name) && !meets(links, &range) {
             handles.push(Handle {
-                range: start..start + 1 + name.len(),
+                range,
                 name: name.to_ascii_lowercase(),
             });
         }
@@ -284,10 +284,11 @@ pub(super) fn mentions(text: &str, links: &[Link]) -> Vec<Mention> {
         let server = name_at(server, |char| {
             char.is_alphanumeric() || matches!(char, '_' | '.' | '-')
         });
-        if user.is_empty() || server.is_empty() {
+        let end = start + 1 + user.len() + 1 + server.len();
+        if user.is_empty() || server.is_empty() || meets(links, &(start..end)) {
             continue;
         }
-        done = start + 1 + user.len() + 1 + server.len();
+        done = end;
         mentions.push(Mention {
             range: start..done,
             local: format!("@{user}"),
@@ -313,6 +314,14 @@ pub(super) fn is_word(grapheme: &str) -> bool {
 
 fn inside(links: &[Link], offset: usize) -> bool {
     links.iter().any(|link| link.range.contains(&offset))
+}
+
+/// Whether a range touches a link.
+fn meets(links: &[Link], range: &Range<usize>) -> bool {
+    let next = links.partition_point(|link| link.range.end < range.start);
+    links
+        .get(next)
+        .is_some_and(|link| link.range.start <= range.end)
 }
 
 #[cfg(test)]
@@ -395,6 +404,7 @@ mod tests {
         );
         assert_eq!(check("#2026 #2026er # #_ a#b ##c"), ["#2026er"]);
         assert_eq!(check("https://a.example/#frag #x"), ["#x"]);
+        assert_eq!(check("#https://a.example/y #x"), ["#x"]);
         assert_eq!(
             check("(#x) #y🎉 #cafe\u{301}"),
             ["#x", "#y", "#cafe\u{301}"]
