@@ -135,9 +135,7 @@ fn steps<'s, 'a>(
     if uses_title {
         for places in [&title.at_words, &title.at_characters] {
             let kept = places
-                .iter()
-                .take_while(|place| graphemes(&title.at(**place)) >= TITLE_GRAPHEMES_KEPT)
-                .count();
+                .partition_point(|place| graphemes(&title.at(*place)) >= TITLE_GRAPHEMES_KEPT);
             add(kept, with_titles(places, draft.clone()));
         }
     }
@@ -235,6 +233,7 @@ impl<'t> Cuts<'t> {
             at_words: Vec::new(),
             at_characters: Vec::new(),
         };
+        let first_kept = text.find(|char| !is_loose(char)).unwrap_or(text.len());
         let word_ends: Vec<usize> = text
             .split_word_bound_indices()
             .map(|(offset, _)| offset)
@@ -244,7 +243,10 @@ impl<'t> Cuts<'t> {
             .grapheme_indices(true)
             .map(|(offset, _)| offset)
             .take(graphemes_max.min(GRAPHEMES_LOOKED_AT) + 1)
-            .filter(|place| cuts.is_free(*place) && !cuts.kept(*place).is_empty())
+            .filter(|place| {
+                let keeps = *place > first_kept || cuts.entity_end(*place).is_some();
+                keeps && cuts.is_free(*place)
+            })
             .collect();
         places.reverse();
         cuts.at_words = places
@@ -269,9 +271,9 @@ impl<'t> Cuts<'t> {
     }
 
     fn is_free(&self, place: usize) -> bool {
-        self.entities
-            .iter()
-            .all(|entity| place <= entity.start || place >= entity.end)
+        let next = self.ended_before(place);
+        let next = self.entities.get(next);
+        next.is_none_or(|entity| place <= entity.start)
     }
 
     /// Returns the beginning up to `place`, without what looks odd in front of an ellipsis.
@@ -289,11 +291,13 @@ impl<'t> Cuts<'t> {
 
     /// Returns where the last entity before `place` ends.
     fn entity_end(&self, place: usize) -> Option<usize> {
-        self.entities
-            .iter()
-            .map(|entity| entity.end)
-            .filter(|end| *end <= place)
-            .max()
+        let last = self.ended_before(place).checked_sub(1)?;
+        self.entities.get(last).map(|entity| entity.end)
+    }
+
+    /// Returns how many entities end at `place` or before; none is in another.
+    fn ended_before(&self, place: usize) -> usize {
+        self.entities.partition_point(|entity| entity.end <= place)
     }
 }
 
@@ -387,5 +391,14 @@ mod tests {
         assert_eq!(check("well-known things", 11), "well-known…");
         assert_eq!(check("שלום עולם טוב", 10), "שלום עולם…");
         assert_eq!(check("cafe\u{301}sss", 5), "cafe\u{301}…");
+    }
+
+    #[test]
+    fn long_texts_take_no_time() {
+        let tags = "#tag ".repeat(100_000);
+        let cut = shorten(&tags, |cut| graphemes(cut) <= 300).unwrap();
+        assert_eq!(cut, format!("{}…", "#tag ".repeat(59)));
+        let dots = format!("{}end", ".".repeat(200_000));
+        assert_eq!(shorten(&dots, |cut| graphemes(cut) <= 300), None);
     }
 }

@@ -88,13 +88,14 @@ fn plain_link(rest: &str) -> Option<&str> {
         rest.get(..scheme.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     })?;
+    let (_, behind) = rest.split_at(scheme.len());
+    let first = behind.chars().next()?;
+    if !first.is_alphanumeric() && first != '[' {
+        return None;
+    }
     let end = rest.find(ends_link).unwrap_or(rest.len());
     let link = trim_link(rest.get(..end)?);
-    let has_host = link
-        .get(scheme.len()..)
-        .and_then(|host| host.chars().next())
-        .is_some_and(|first| first.is_alphanumeric() || first == '[');
-    has_host.then_some(link)
+    (link.len() > scheme.len()).then_some(link)
 }
 
 fn ends_link(char: char) -> bool {
@@ -148,17 +149,20 @@ fn is_trailing(char: char) -> bool {
 }
 
 fn trim_link(mut link: &str) -> &str {
+    let count = |sign: char| link.matches(sign).count();
+    let mut brackets = [(')', '('), (']', '['), ('}', '{')]
+        .map(|(closing, opening)| (closing, count(closing), count(opening)));
     while let Some(last) = link.chars().next_back() {
-        let opening = match last {
-            ')' => Some('('),
-            ']' => Some('['),
-            '}' => Some('{'),
-            _ => None,
-        };
-        let balanced = opening
-            .is_some_and(|opening| link.matches(opening).count() >= link.matches(last).count());
+        let mut counts = brackets.iter_mut();
+        let bracket = counts.find(|(closing, ..)| *closing == last);
+        let balanced = bracket
+            .as_ref()
+            .is_some_and(|(_, closing, opening)| opening >= closing);
         if balanced || !is_trailing(last) {
             break;
+        }
+        if let Some((_, closing, _)) = bracket {
+            *closing -= 1;
         }
         link = link.strip_suffix(last).unwrap_or_default();
     }
@@ -313,7 +317,10 @@ pub(super) fn is_word(grapheme: &str) -> bool {
 }
 
 fn inside(links: &[Link], offset: usize) -> bool {
-    links.iter().any(|link| link.range.contains(&offset))
+    let next = links.partition_point(|link| link.range.end <= offset);
+    links
+        .get(next)
+        .is_some_and(|link| link.range.contains(&offset))
 }
 
 /// Whether a range touches a link.
@@ -390,6 +397,19 @@ mod tests {
         assert!(!check("https://a.example/x?y"));
         assert!(!check("https://a.example/x次"));
         assert!(!check("https://b.example/?u=https://a.example/x"));
+    }
+
+    #[test]
+    fn long_runs_of_signs_take_no_time() {
+        let text = format!("https://a.example/{}", ")".repeat(200_000));
+        let found = links(&text, None);
+        assert_eq!(
+            shown(&text, found.into_iter().map(|link| link.range)),
+            ["https://a.example/"]
+        );
+        assert_eq!(links(&"https://-".repeat(100_000), None), []);
+        let text = "#a https://a.example/ ".repeat(20_000);
+        assert_eq!(tags(&text, &links(&text, None)).len(), 20_000);
     }
 
     #[test]
