@@ -260,6 +260,60 @@ fn an_articles_own_text_is_a_template_and_gets_the_address() {
     );
 }
 
+#[test]
+fn the_address_stands_once_whatever_stands_beside_it() {
+    let check = |kind: &str, template: &str| {
+        let channel = channel(kind, &format!("template = '{template}'"));
+        let mut item = item("你好");
+        item.canonical_url = "https://blog.example/a/".to_owned();
+        let rendered = render(&item, &channel).unwrap();
+        let linked = if kind == "bluesky" {
+            let facets = facets(&rendered);
+            assert_eq!(facets.len(), 1, "{}", rendered.text);
+            facets[0].0.clone()
+        } else {
+            item.canonical_url.clone()
+        };
+        assert_eq!(linked, item.canonical_url);
+        format!("{} {}", rendered.length, rendered.text)
+    };
+    for (template, bluesky, mastodon) in [
+        (
+            "{{ title }}（{{ url }}）",
+            "27 你好（https://blog.example/a/）",
+            "28 你好（https://blog.example/a/ ）",
+        ),
+        (
+            "{{ title }}：{{ url }}。",
+            "27 你好：https://blog.example/a/。",
+            "28 你好：https://blog.example/a/ 。",
+        ),
+        (
+            "“{{ url }}”",
+            "25 “https://blog.example/a/”",
+            "26 “https://blog.example/a/ ”",
+        ),
+        (
+            "«{{ url }}»",
+            "25 «https://blog.example/a/»",
+            "26 «https://blog.example/a/ »",
+        ),
+        (
+            "{{ url }}|{{ date }}",
+            "34 https://blog.example/a/|2026-11-01",
+            "35 https://blog.example/a/ |2026-11-01",
+        ),
+        (
+            "({{ url }}).",
+            "26 (https://blog.example/a/).",
+            "26 (https://blog.example/a/).",
+        ),
+    ] {
+        assert_eq!(check("bluesky", template), bluesky);
+        assert_eq!(check("mastodon", template), mastodon);
+    }
+}
+
 fn show_text(item: &Item, channel: &ChannelConfig) -> String {
     render(item, channel).map_or_else(
         |error| format!("refused: {error}"),

@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::fit::{Limit, fit};
 use super::length::graphemes;
-use super::scan::KnownLink;
+use super::scan::{Address, KnownLink};
 use super::template::{Draft, Text};
 use super::{
     RenderError, ShownPicture, Stamp, Wishes, facets, language_of, notes_without, scan, tid,
@@ -44,7 +44,7 @@ pub(super) fn compose(
         notes.push("the address is over the limit by itself: it is shown shortened, and the link and the card have it whole".to_owned());
     }
     let text = Text::new(wishes.text, &channel.template)?;
-    let draft = Draft::of(item, &shown_url, language.clone());
+    let draft = Draft::of(item, Address::Marked(&shown_url), language.clone());
     let fitted = fit(
         &text,
         &draft,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::fit::{Limit, fit};
+use super::scan::Address;
 use super::template::{Draft, Text};
 use super::{RenderError, Wishes, first_image, language_of, length, notes_without};
 use crate::config::ChannelConfig;
@@ -55,7 +56,7 @@ pub(super) fn compose(
         let length = length::graphemes(&url);
         (url, length)
     };
-    let draft = Draft::of(item, &item.canonical_url, language);
+    let draft = Draft::of(item, Address::Found(&item.canonical_url), language);
     let mut add = |name: &str, field: &str, value: Value| {
         if variables.contains(name) {
             fields.insert(field.to_owned(), value);
@@ -141,7 +142,7 @@ fn text(
     notes: &mut Vec<String>,
 ) -> Result<String, RenderError> {
     let template = Text::new(wishes.text, &channel.template)?;
-    let draft = Draft::of(item, &item.canonical_url, language);
+    let draft = Draft::of(item, Address::Found(&item.canonical_url), language);
     let measure = |text: &str| measured(text, declaration.count);
     let unit = match declaration.count {
         Count::Bytes => "bytes",

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::scan::links;
 use pulldown_cmark::{CodeBlockKind, Event, OffsetIter, Options, Parser, Tag};
+
+use super::scan::links;
 
 /// Reads a text with what site generators add: tables and footnotes.
 pub(super) fn events(markdown: &str) -> OffsetIter<'_> {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::fit::{Limit, fit};
+use super::scan::Address;
 use super::template::{Draft, Text};
 use super::{
     RenderError, ShownPicture, Wishes, language_of, length, notes_without, picture_left_out,
@@ -40,7 +41,7 @@ pub(super) fn compose(
     let measure =
         |text: &str| length::mastodon_with(warning.unwrap_or_default(), text, options.limits.link);
     let template = Text::new(wishes.text, &channel.template)?;
-    let draft = Draft::of(item, &item.canonical_url, language.clone());
+    let draft = Draft::of(item, Address::Found(&item.canonical_url), language.clone());
     let fitted = fit(
         &template,
         &draft,

@@ -43,20 +43,43 @@ pub(super) struct KnownLink<'a> {
     pub(super) uri: &'a str,
 }
 
+/// The article's address, as a text shows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Address<'a> {
+    /// The post marks where it stands, so that nothing beside it matters.
+    Marked(&'a str),
+    /// The service looks for it in the text.
+    Found(&'a str),
+}
+
+impl<'a> Address<'a> {
+    pub(super) fn shown(self) -> &'a str {
+        match self {
+            Self::Marked(shown) | Self::Found(shown) => shown,
+        }
+    }
+}
+
 /// Finds every link; the `known` one is found exactly, whatever stands behind it.
 pub(super) fn links(text: &str, known: Option<KnownLink<'_>>) -> Vec<Link> {
     let mut links = Vec::new();
     let mut done = 0;
     for (start, _) in text.char_indices() {
         let (before, rest) = text.split_at(start);
+        if start < done {
+            continue;
+        }
+        let exact = known.filter(|known| {
+            let behind = rest.strip_prefix(known.shown);
+            behind.is_some_and(ends_address)
+        });
         let in_word = before
             .chars()
             .next_back()
             .is_some_and(|char| char.is_ascii_alphanumeric());
-        if start < done || in_word {
+        if in_word && exact.is_none() {
             continue;
         }
-        let exact = known.filter(|known| rest.starts_with(known.shown) && ends_after(rest, known));
         let found = match exact {
             Some(known) => Some((known.shown.len(), known.uri.to_owned())),
             None => plain_link(rest).map(|link| (link.len(), link.to_owned())),
@@ -72,14 +95,17 @@ pub(super) fn links(text: &str, known: Option<KnownLink<'_>>) -> Vec<Link> {
     links
 }
 
-/// Whether the known link ends where it was found, and is not the beginning of a longer one.
-fn ends_after(rest: &str, known: &KnownLink<'_>) -> bool {
-    let behind = rest.strip_prefix(known.shown).unwrap_or_default();
-    let more: String = behind
-        .chars()
-        .take_while(|char| char.is_ascii_graphic() && !ends_link(*char))
-        .collect();
-    more.chars().all(is_trailing)
+/// Whether an address ends in front of this text, and is not the beginning of a longer one.
+fn ends_address(behind: &str) -> bool {
+    let behind_sentence = behind.trim_start_matches(['.', ',', ';', ':', '!', '?', '~']);
+    let next = behind_sentence.chars().next();
+    next.is_none_or(|next| {
+        !next.is_ascii_graphic()
+            || matches!(
+                next,
+                '"' | '\'' | '*' | '<' | '>' | '[' | ']' | '\\' | '^' | '`' | '{' | '|' | '}' | ')'
+            )
+    })
 }
 
 /// Returns the link that `rest` begins with.
@@ -169,24 +195,89 @@ fn trim_link(mut link: &str) -> &str {
     link
 }
 
-/// Whether `url` stands in `text` so that every service takes exactly it for the link.
-pub(super) fn contains_whole(text: &str, url: &str) -> bool {
-    text.match_indices(url).any(|(start, found)| {
-        let (before, _) = text.split_at(start);
-        let (_, behind) = text.split_at(start + found.len());
-        let free_before = before.chars().next_back().is_none_or(|char| {
-            !char.is_alphanumeric()
-                && !matches!(
-                    char,
-                    '/' | '=' | '?' | '&' | '#' | '%' | '@' | ':' | '.' | '_' | '-' | '+' | '~'
-                )
-        });
-        let free_behind = behind
-            .chars()
-            .take_while(|char| !char.is_whitespace())
-            .all(is_trailing);
-        free_before && free_behind
+/// Returns the text with the address in it: where it stands already, else below.
+pub(super) fn with_address(text: &str, address: Address<'_>) -> String {
+    let shown = address.shown();
+    let known = KnownLink { shown, uri: shown };
+    let places: Vec<Range<usize>> = links(text, Some(known))
+        .into_iter()
+        .map(|link| link.range)
+        .filter(|range| text.get(range.clone()) == Some(shown))
+        .collect();
+    match address {
+        _ if places.is_empty() => format!("{text}\n\n{shown}"),
+        Address::Marked(_) => text.to_owned(),
+        Address::Found(_) => with_gaps(text, &places),
+    }
+}
+
+/// Puts a space where a service would take what stands beside an address for a part of it.
+fn with_gaps(text: &str, places: &[Range<usize>]) -> String {
+    let mut output = String::with_capacity(text.len());
+    let mut done = 0;
+    for place in places {
+        let (before, _) = text.split_at(place.start);
+        let (_, behind) = text.split_at(place.end);
+        output.push_str(text.get(done..place.start).unwrap_or_default());
+        let is_wrapped = is_wrapped(before, behind);
+        if !is_wrapped && !begins_link(before) {
+            output.push(' ');
+        }
+        output.push_str(text.get(place.clone()).unwrap_or_default());
+        if !is_wrapped && !ends_found_link(behind) {
+            output.push(' ');
+        }
+        done = place.end;
+    }
+    output.push_str(text.get(done..).unwrap_or_default());
+    output
+}
+
+/// Whether a mark-up says where the address ends: `<…|`, `](…)`, or an attribute of HTML.
+fn is_wrapped(before: &str, behind: &str) -> bool {
+    [
+        ("<", ">"),
+        ("<", "|"),
+        ("](", ")"),
+        ("=\"", "\""),
+        ("='", "'"),
+    ]
+    .into_iter()
+    .any(|(open, close)| before.ends_with(open) && behind.starts_with(close))
+}
+
+/// Whether every service finds a link behind this text.
+fn begins_link(before: &str) -> bool {
+    before.chars().next_back().is_none_or(|char| {
+        !char.is_alphanumeric()
+            && !matches!(
+                char,
+                '/' | '='
+                    | '?'
+                    | '&'
+                    | '#'
+                    | '＃'
+                    | '%'
+                    | '@'
+                    | '＠'
+                    | '$'
+                    | ':'
+                    | '.'
+                    | '_'
+                    | '-'
+                    | '+'
+                    | '~'
+            )
     })
+}
+
+/// Whether every service ends a link in front of this text: some take anything but white space and angle brackets for
+/// a part of it, unless it ends a sentence in Latin script.
+fn ends_found_link(behind: &str) -> bool {
+    behind
+        .chars()
+        .take_while(|char| !char.is_whitespace() && !matches!(char, '<' | '>'))
+        .all(|char| is_trailing(char) && !matches!(char, '}' | '…'))
 }
 
 /// Finds every hashtag outside of links. One of digits alone is none, on any service.
@@ -388,15 +479,52 @@ mod tests {
 
     #[test]
     fn an_address_in_another_is_not_the_address() {
-        let check = |text| contains_whole(text, "https://a.example/x");
-        assert!(check("https://a.example/x"));
-        assert!(check("see (https://a.example/x)."));
-        assert!(check("a\nhttps://a.example/x\nb"));
-        assert!(!check("https://a.example/xy"));
-        assert!(!check("https://a.example/x/"));
-        assert!(!check("https://a.example/x?y"));
-        assert!(!check("https://a.example/x次"));
-        assert!(!check("https://b.example/?u=https://a.example/x"));
+        let url = "https://a.example/x";
+        for text in [
+            "https://a.example/xy",
+            "https://a.example/x/",
+            "https://a.example/x?y",
+            "https://a.example/x.html",
+            "https://b.example/?u=https://a.example/x",
+            "nothing",
+        ] {
+            for address in [Address::Marked(url), Address::Found(url)] {
+                assert_eq!(with_address(text, address), format!("{text}\n\n{url}"));
+            }
+        }
+    }
+
+    #[test]
+    fn an_address_stands_once_whatever_stands_beside_it() {
+        let url = "https://a.example/x";
+        // The text, and what is made of it where the service looks for links itself.
+        for (text, found) in [
+            ("U", "U"),
+            ("see (U).", "see (U)."),
+            ("a\nU\nb", "a\nU\nb"),
+            ("标题（U）", "标题（U ）"),
+            ("见U。", "见 U 。"),
+            ("“U”", "“U ”"),
+            ("«U»", "«U »"),
+            ("« U »", "« U »"),
+            ("U|2026", "U |2026"),
+            ("U|", "U|"),
+            ("U…", "U …"),
+            ("{U}", "{U }"),
+            ("U次", "U 次"),
+            ("U),next", "U ),next"),
+            ("at:U", "at: U"),
+            ("aU", "a U"),
+            ("U, U’s", "U, U ’s"),
+            ("<U|title>", "<U|title>"),
+            ("<b>U</b>", "<b>U</b>"),
+            ("[title](U),next", "[title](U),next"),
+            ("<a href=\"U\">title</a>", "<a href=\"U\">title</a>"),
+        ] {
+            let [text, found] = [text, found].map(|text| text.replace('U', url));
+            assert_eq!(with_address(&text, Address::Marked(url)), text);
+            assert_eq!(with_address(&text, Address::Found(url)), found);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use minijinja::{Environment, context};
 
 use super::RenderError;
 use super::fit::RenderedText;
-use super::scan::{contains_whole, is_word};
+use super::scan::{Address, is_word, with_address};
 use crate::config::fields::front_matter;
 use crate::config::template::{check, environment};
 use crate::model::item::Item;
@@ -19,13 +19,12 @@ pub(super) struct Draft<'a> {
     pub(super) description: String,
     pub(super) hashtags: Vec<String>,
     pub(super) language: Option<String>,
-    /// The address as the text shows it.
-    pub(super) shown_url: &'a str,
+    pub(super) address: Address<'a>,
     pub(super) item: &'a Item,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn of(item: &'a Item, shown_url: &'a str, language: Option<String>) -> Self {
+    pub(super) fn of(item: &'a Item, address: Address<'a>, language: Option<String>) -> Self {
         Self {
             title: item.title.trim().to_owned(),
             description: item
@@ -36,7 +35,7 @@ impl<'a> Draft<'a> {
                 .to_owned(),
             hashtags: hashtags(&item.tags),
             language,
-            shown_url,
+            address,
             item,
         }
     }
@@ -98,7 +97,7 @@ impl Text {
         let item = draft.item;
         let values = context! {
             title => draft.title.as_str(),
-            url => draft.shown_url,
+            url => draft.address.shown(),
             description => draft.description.as_str(),
             tags => item.tags.clone(),
             hashtags => draft.hashtags.join(" "),
@@ -114,14 +113,11 @@ impl Text {
             .get_template(NAME)
             .and_then(|template| template.render(values))
             .map_err(|error| template_error(&error))?;
-        let mut text = tidy(&output);
+        let text = tidy(&output);
         if text.is_empty() {
             return Err(RenderError::Empty);
         }
-        if !contains_whole(&text, draft.shown_url) {
-            text.push_str("\n\n");
-            text.push_str(draft.shown_url);
-        }
+        let text = with_address(&text, draft.address);
         Ok(RenderedText(text))
     }
 }
