@@ -222,6 +222,52 @@ fn templates_have_every_variable() {
 }
 
 #[test]
+fn a_date_is_the_day_where_the_site_is() {
+    let check = |timezone: &str, published: &str| {
+        let site = format!(
+            "[site]\nurl = \"https://blog.example\"\nfeed = \"f\"\ntimezone = \"{timezone}\"\n"
+        );
+        let template = "template = \"{{ date }} {{ url }}\"";
+        let mastodon = format!(
+            "[channels.c]\nkind = \"mastodon\"\nserver = \"https://mastodon.example\"\n{template}\n"
+        );
+        let http = "[channels.d]\nkind = \"http\"\npolicy = \"at_most_once\"\nreceipt = { id = \"/id\" }\nsuccess = { status = 200 }\n[channels.d.request]\nurl = \"https://api.example/\"\njson = { day = \"{{ date }}\" }\n";
+        let config = Config::parse(
+            Path::new("sayonce.toml"),
+            &format!("{site}{mastodon}{http}"),
+        )
+        .expect("the keys are right");
+        let mut item = item("T");
+        item.published = Some(Timestamp::parse(published).expect("a time"));
+        let posts = config
+            .channels
+            .iter()
+            .map(|channel| render(&item, channel).expect("it can be rendered"));
+        posts
+            .map(|post| {
+                post.post
+                    .string("date")
+                    .map_or(post.text.clone(), str::to_owned)
+            })
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    // A date alone is the beginning of the day there.
+    assert_eq!(
+        check("Europe/Berlin", "2026-01-01T23:00:00Z"),
+        format!("2026-01-02 {URL}, 2026-01-02")
+    );
+    assert_eq!(
+        check("America/New_York", "2026-01-02T03:00:00Z"),
+        format!("2026-01-01 {URL}, 2026-01-01")
+    );
+    assert_eq!(
+        check("UTC", "2026-01-02T00:00:00Z"),
+        format!("2026-01-02 {URL}, 2026-01-02")
+    );
+}
+
+#[test]
 fn what_a_template_gives_is_never_a_template() {
     let sly = item("{{ url }} {% raw %} <b>&amp;</b>");
     assert_eq!(

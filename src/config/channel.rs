@@ -102,6 +102,7 @@ fn read(
         service: service?,
         template,
         language,
+        timezone: site.timezone,
     };
     advice::of_channel(&channel, section, findings);
     Some((channel, enabled))

@@ -184,6 +184,8 @@ pub struct ChannelConfig {
     pub template: String,
     /// BCP 47 language tag for its posts, where the item has none.
     pub language: Option<String>,
+    /// The site's timezone: days in posts are days there.
+    pub timezone: chrono_tz::Tz,
 }
 
 impl ChannelConfig {

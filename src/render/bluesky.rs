@@ -44,7 +44,7 @@ pub(super) fn compose(
         notes.push("the address is over the limit by itself: it is shown shortened, and the link and the card have it whole".to_owned());
     }
     let text = Text::new(wishes.text, &channel.template)?;
-    let draft = Draft::of(item, Address::Marked(&shown_url), language.clone());
+    let draft = Draft::of(item, channel, Address::Marked(&shown_url), language.clone());
     let fitted = fit(
         &text,
         &draft,

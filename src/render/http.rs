@@ -56,7 +56,7 @@ pub(super) fn compose(
         let length = length::graphemes(&url);
         (url, length)
     };
-    let draft = Draft::of(item, Address::Found(&item.canonical_url), language);
+    let draft = Draft::of(item, channel, Address::Found(&item.canonical_url), language);
     let mut add = |name: &str, field: &str, value: Value| {
         if variables.contains(name) {
             fields.insert(field.to_owned(), value);
@@ -74,10 +74,7 @@ pub(super) fn compose(
         "hashtags",
         Value::from(draft.hashtags.join(" ")),
     );
-    let date = item
-        .published
-        .map(|date| date.to_chrono().format("%Y-%m-%d").to_string());
-    add("date", "date", Value::from(date.unwrap_or_default()));
+    add("date", "date", Value::from(draft.date.as_str()));
     let language = draft.language.clone().unwrap_or_default();
     add("language", "language", Value::from(language));
     add("slug", "slug", Value::from(slug(&item.canonical_url)));
@@ -142,7 +139,7 @@ fn text(
     notes: &mut Vec<String>,
 ) -> Result<String, RenderError> {
     let template = Text::new(wishes.text, &channel.template)?;
-    let draft = Draft::of(item, Address::Found(&item.canonical_url), language);
+    let draft = Draft::of(item, channel, Address::Found(&item.canonical_url), language);
     let measure = |text: &str| measured(text, declaration.count);
     let unit = match declaration.count {
         Count::Bytes => "bytes",

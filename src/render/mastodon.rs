@@ -41,7 +41,12 @@ pub(super) fn compose(
     let measure =
         |text: &str| length::mastodon_with(warning.unwrap_or_default(), text, options.limits.link);
     let template = Text::new(wishes.text, &channel.template)?;
-    let draft = Draft::of(item, Address::Found(&item.canonical_url), language.clone());
+    let draft = Draft::of(
+        item,
+        channel,
+        Address::Found(&item.canonical_url),
+        language.clone(),
+    );
     let fitted = fit(
         &template,
         &draft,

@@ -5,9 +5,11 @@ use minijinja::{Environment, context};
 use super::RenderError;
 use super::fit::RenderedText;
 use super::scan::{Address, is_word, with_address};
+use crate::config::ChannelConfig;
 use crate::config::fields::front_matter;
 use crate::config::template::{check, environment};
 use crate::model::item::Item;
+use crate::model::time::Timestamp;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 const NAME: &str = "text";
@@ -20,11 +22,22 @@ pub(super) struct Draft<'a> {
     pub(super) hashtags: Vec<String>,
     pub(super) language: Option<String>,
     pub(super) address: Address<'a>,
+    /// The day of its publication, where the site is.
+    pub(super) date: String,
     pub(super) item: &'a Item,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn of(item: &'a Item, address: Address<'a>, language: Option<String>) -> Self {
+    pub(super) fn of(
+        item: &'a Item,
+        channel: &ChannelConfig,
+        address: Address<'a>,
+        language: Option<String>,
+    ) -> Self {
+        let day = |published: Timestamp| {
+            let there = published.to_chrono().with_timezone(&channel.timezone);
+            there.format("%Y-%m-%d").to_string()
+        };
         Self {
             title: item.title.trim().to_owned(),
             description: item
@@ -36,6 +49,7 @@ impl<'a> Draft<'a> {
             hashtags: hashtags(&item.tags),
             language,
             address,
+            date: item.published.map(day).unwrap_or_default(),
             item,
         }
     }
@@ -103,7 +117,7 @@ impl Text {
             hashtags => draft.hashtags.join(" "),
             author => item.authors.first().map(String::as_str).unwrap_or_default(),
             authors => item.authors.clone(),
-            date => item.published.map(|date| date.to_chrono().format("%Y-%m-%d").to_string()).unwrap_or_default(),
+            date => draft.date.as_str(),
             language => draft.language.as_deref().unwrap_or_default(),
             id => item.id.as_str(),
             front_matter => front_matter(&item.front_matter),

@@ -138,6 +138,7 @@ fn channel_config(service: ServiceConfig) -> ChannelConfig {
         service,
         template: String::new(),
         language: None,
+        timezone: chrono_tz::Tz::UTC,
     }
 }
 
