@@ -141,6 +141,8 @@ pub enum OutOfScope {
     Draft,
     /// Dated in the future, as the generator sees it.
     Future(Timestamp),
+    /// The generator took it down at this moment.
+    Expired(Timestamp),
     /// The author said `sayonce: false`.
     Excluded,
 }
@@ -151,6 +153,7 @@ impl fmt::Display for OutOfScope {
             Self::BeforeSince => formatter.write_str("older than `site.since`"),
             Self::Draft => formatter.write_str("a draft"),
             Self::Future(date) => write!(formatter, "dated in the future, {date}"),
+            Self::Expired(date) => write!(formatter, "expired, {date}"),
             Self::Excluded => formatter.write_str("`sayonce: false` in its front matter"),
         }
     }

@@ -311,10 +311,18 @@ impl<'a> Facts<'a> {
         published: Option<Timestamp>,
     ) -> Option<OutOfScope> {
         let is_old = || Some(published? < context.site.since?).filter(|is_old| *is_old);
+        let online_from = self.parsed.and_then(|parsed| parsed.online_from);
+        let online_until = self.parsed.and_then(|parsed| parsed.online_until);
         let future = || {
             published
+                .max(online_from)
                 .filter(|date| *date > context.now)
                 .map(OutOfScope::Future)
+        };
+        let expired = || {
+            online_until
+                .filter(|date| *date <= context.now)
+                .map(OutOfScope::Expired)
         };
         if self.is_excluded() {
             return Some(OutOfScope::Excluded);
@@ -325,6 +333,7 @@ impl<'a> Facts<'a> {
         is_old()
             .map(|_is_old| OutOfScope::BeforeSince)
             .or_else(future)
+            .or_else(expired)
     }
 
     fn is_draft(&self) -> bool {

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use serde_json::{Map, Value};
 use url::Url;
 
 use crate::model::ids::ChannelName;
@@ -13,6 +12,7 @@ use crate::model::item::{Body, FrontMatter, ItemSettings};
 use crate::model::time::Timestamp;
 
 use super::dates::{self, DateField};
+use super::fields::{Separator, flag, image, list_field, names, nested, plain_field, text_field};
 use super::files::{self, FILES_MAX};
 use super::front_matter::{self, Document};
 use super::languages;
@@ -30,6 +30,9 @@ const MARKDOWN_EXTENSIONS: [&str; 5] = ["md", "markdown", "mkd", "mkdn", "mdown"
 const COMMON_ENDINGS: [&str; 3] = ["md", "markdown", "mdx"];
 /// Files that have front matter and another kind of text.
 const OTHER_EXTENSIONS: [&str; 3] = ["mdx", "html", "htm"];
+
+/// The dates of publication, first the article's own.
+const PUBLISHED: [&str; 4] = ["date", "pubDate", "publishDate", "published_at"];
 
 /// A file, read.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +59,10 @@ pub(super) struct Parsed {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) published: DateField,
+    /// The date of publication beside the article's own, as Hugo has it.
+    pub(super) online_from: Option<Timestamp>,
+    /// From when on it is online no more.
+    pub(super) online_until: Option<Timestamp>,
     pub(super) updated: Option<Timestamp>,
     pub(super) authors: Vec<String>,
     pub(super) tags: Vec<String>,
@@ -101,7 +108,8 @@ impl MarkdownFile {
     /// Whether no article is to be expected yet: a draft, or dated in the future.
     pub(super) fn is_yet_to_come(&self, now: Timestamp) -> bool {
         self.parsed.as_ref().is_ok_and(|parsed| {
-            parsed.is_draft || parsed.published.at().is_some_and(|date| date > now)
+            let mut dates = parsed.published.at().into_iter().chain(parsed.online_from);
+            parsed.is_draft || dates.any(|date| date > now)
         })
     }
 
@@ -346,13 +354,22 @@ fn read_parsed(
     let date = |keys: &[&str]| {
         text_field(fields, keys).map_or(DateField::Missing, |text| DateField::read(&text, timezone))
     };
-    let published = date(&["date", "pubDate", "pubdate", "publishDate", "published_at"]);
+    let published = date(&PUBLISHED);
+    let online_from = PUBLISHED
+        .iter()
+        .map(|key| date(&[*key]))
+        .filter(|date| *date != DateField::Missing)
+        .skip(1)
+        .filter_map(|date| date.at())
+        .max();
     let is_markdown = files::has_extension(shown, &MARKDOWN_EXTENSIONS);
     let body = document.body.trim_start_matches(['\r', '\n']);
     Ok(Parsed {
         title: plain_field(fields, &["title"]),
         description: plain_field(fields, &["description", "summary", "excerpt"]),
         published,
+        online_from,
+        online_until: date(&["expiryDate", "unpublishDate"]).at(),
         updated: date(&["updated", "lastmod", "last_modified_at", "updatedDate"]).at(),
         authors: list_field(fields, &["authors", "author"], Separator::Comma),
         tags: nested(fields, &["taxonomies", "tags"]).map_or_else(
@@ -429,92 +446,6 @@ fn below_site(link: &str, site: &Url) -> Option<String> {
         return Some(site.to_string());
     }
     absolute(path, site)
-}
-
-/// What parts the names of a list that is written as one text.
-#[derive(Clone, Copy, Debug)]
-enum Separator {
-    /// Commas.
-    Comma,
-    /// Commas, or where there are none white space, as in Jekyll.
-    CommaOrSpace,
-    /// The text is one name.
-    None,
-}
-
-fn list_field(fields: &Map<String, Value>, keys: &[&str], separator: Separator) -> Vec<String> {
-    keys.iter()
-        .find_map(|key| fields.get(*key))
-        .map(|value| names(value, separator))
-        .unwrap_or_default()
-}
-
-fn names(value: &Value, separator: Separator) -> Vec<String> {
-    let names: Vec<String> = match value {
-        Value::String(text) => match separator {
-            Separator::CommaOrSpace if !text.contains(',') => {
-                text.split_whitespace().map(str::to_owned).collect()
-            }
-            Separator::Comma | Separator::CommaOrSpace => text.split(',').map(collapse).collect(),
-            Separator::None => vec![text.trim().to_owned()],
-        },
-        Value::Array(values) => values
-            .iter()
-            .filter_map(|value| scalar(value).or_else(|| scalar(value.get("name")?)))
-            .collect(),
-        Value::Object(fields) => fields.get("name").and_then(scalar).into_iter().collect(),
-        Value::Number(_) => scalar(value).into_iter().collect(),
-        Value::Null | Value::Bool(_) => Vec::new(),
-    };
-    names.into_iter().filter(|name| !name.is_empty()).collect()
-}
-
-fn image(fields: &Map<String, Value>) -> Option<String> {
-    let value = fields
-        .get("image")
-        .or_else(|| nested(fields, &["cover", "image"]))
-        .or_else(|| fields.get("images")?.get(0))
-        .or_else(|| nested(fields, &["extra", "image"]))?;
-    scalar(value).or_else(|| {
-        ["path", "url", "src"]
-            .iter()
-            .find_map(|key| scalar(value.get(*key)?))
-    })
-}
-
-fn nested<'a>(fields: &'a Map<String, Value>, path: &[&str]) -> Option<&'a Value> {
-    let (first, rest) = path.split_first()?;
-    rest.iter()
-        .try_fold(fields.get(*first)?, |value, key| value.get(*key))
-}
-
-fn text_field(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| scalar(fields.get(*key)?))
-}
-
-fn plain_field(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
-    text_field(fields, keys).map(|text| collapse(&text))
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
-/// Reads a flag also in the older words of YAML, which Jekyll takes.
-fn flag(fields: &Map<String, Value>, key: &str) -> Option<bool> {
-    match fields.get(key)? {
-        Value::Bool(flag) => Some(*flag),
-        Value::String(text) => match text.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "on" => Some(true),
-            "false" | "no" | "off" => Some(false),
-            _ => None,
-        },
-        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
-    }
 }
 
 #[cfg(test)]

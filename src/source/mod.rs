@@ -12,6 +12,7 @@
 
 mod dates;
 mod feed;
+mod fields;
 mod files;
 mod front_matter;
 mod groups;

@@ -357,3 +357,46 @@ fn a_broken_file_leaves_out_every_article_that_it_may_belong_to() {
             .any(|line| line.starts_with("x/hello") || line.starts_with("y/hello"))
     );
 }
+
+#[test]
+fn hugos_dates_and_drafts_count_as_hugo_counts_them() {
+    let check = |front_matter: &str| {
+        let site = TestSite::new()
+            .with(|site| site.permalink = Some("/:slug/".to_owned()))
+            .post("_posts/x.md", &format!("---\n{front_matter}\n---\n"));
+        shown(&site.load()).join("; ")
+    };
+    assert_eq!(
+        check("title: T\ndate: 2026-01-02\npublishDate: 2027-05-01T10:00:00Z"),
+        "x: T (dated in the future, 2027-05-01T10:00:00.000Z)"
+    );
+    // A feed knows the moment; the file's own date may want a zone.
+    let site = TestSite::new()
+        .feed(&entry("/x/", "A", "2026-11-29T11:00:00Z"))
+        .post("_posts/x.md", "---\ndate: 2026-11-29T20:00\n---\n");
+    assert_eq!(shown(&site.load()), ["x: A"]);
+    assert_eq!(
+        check("title: T\ndate: 2026-01-02\npublishDate: 2026-05-01"),
+        "x: T"
+    );
+    assert_eq!(
+        check("title: T\ndate: 2026-01-02\nexpiryDate: 2026-05-01T10:00:00Z"),
+        "x: T (expired, 2026-05-01T10:00:00.000Z)"
+    );
+    assert_eq!(
+        check("title: T\ndate: 2026-01-02\nexpiryDate: 2027-05-01"),
+        "x: T"
+    );
+    for draft in ["draft: 1", "Draft: true", "DRAFT: yes", "draft: '1'"] {
+        assert_eq!(
+            check(&format!("title: T\ndate: 2026-01-02\n{draft}")),
+            "x: T (a draft)",
+            "{draft}"
+        );
+    }
+    assert_eq!(check("Title: T\nDate: 2026-01-02\nDraft: 0"), "x: T");
+    assert_eq!(
+        check("Title: T\nDATE: 2026-01-02\nParams: { Sayonce: false }"),
+        "x: T (`sayonce: false` in its front matter)"
+    );
+}
