@@ -19,6 +19,7 @@ use super::languages::Languages;
 use super::listed::{Listed, Origin};
 use super::markdown::{self, MarkdownFile};
 use super::page::{PageHead, Pages};
+use super::permalink;
 use super::{Catalog, Context, Lists};
 
 /// Everything that is known of one article.
@@ -261,7 +262,7 @@ pub(super) fn match_files(
     files: &[MarkdownFile],
     catalog: &mut Catalog,
 ) -> BTreeSet<usize> {
-    let candidates = FileIndex::new(context, files).all_candidates(context, groups, files);
+    let candidates = FileIndex::new(context, groups, files).all_candidates(context, groups, files);
     let mut claims: BTreeMap<usize, usize> = BTreeMap::new();
     for file in candidates.iter().flatten() {
         *claims.entry(*file).or_default() += 1;
@@ -372,18 +373,37 @@ struct FileIndex {
 }
 
 impl FileIndex {
-    fn new(context: &Context<'_>, files: &[MarkdownFile]) -> Self {
+    fn new(context: &Context<'_>, groups: &[Group], files: &[MarkdownFile]) -> Self {
+        let id_of = |url: &str| ItemId::from_url(&context.site.url, url).ok();
+        let listed: BTreeSet<ItemId> = groups
+            .iter()
+            .flat_map(|group| {
+                let links = group.links.iter().filter_map(|link| id_of(link));
+                links.chain(std::iter::once(group.id.clone()))
+            })
+            .collect();
         let mut index = Self {
             languages: Languages::new(files),
             ..Self::default()
         };
         for (number, file) in files.iter().enumerate() {
-            let addresses: BTreeSet<ItemId> = file
+            let mut addresses: BTreeSet<ItemId> = file
                 .parsed
                 .iter()
                 .flat_map(|parsed| parsed.canonical.iter().chain(&parsed.permalink))
-                .filter_map(|url| ItemId::from_url(&context.site.url, url).ok())
+                .filter_map(|url| id_of(url))
                 .collect();
+            // What is filled in may be wrong: the generator knows more placeholders.
+            let filled = file.parsed.as_ref().ok().and_then(|parsed| {
+                let pattern = parsed.permalink_pattern.as_deref()?;
+                let site = context.site;
+                permalink::fill(pattern, file, parsed, &site.url, site.timezone).ok()
+            });
+            addresses.extend(
+                filled
+                    .and_then(|url| id_of(&url))
+                    .filter(|id| listed.contains(id)),
+            );
             // An address in front matter says which article it is; the slug is a guess beside it.
             if addresses.is_empty() {
                 for slug in file.slug_forms() {

@@ -18,6 +18,7 @@ use super::front_matter::{self, Document};
 use super::languages;
 use super::page::absolute;
 use super::patterns;
+use super::permalink;
 use super::settings::{self, AuthorSays};
 use super::text::{collapse, showable_fields};
 use super::{Context, SourceError};
@@ -78,6 +79,8 @@ pub(super) struct Parsed {
     pub(super) canonical: Option<String>,
     /// `permalink` and its relatives, absolute.
     pub(super) permalink: Option<String>,
+    /// `permalink`, if it is to be filled in.
+    pub(super) permalink_pattern: Option<String>,
     pub(super) author_says: Option<AuthorSays>,
     /// All fields.
     pub(super) front_matter: FrontMatter,
@@ -362,6 +365,7 @@ fn read_parsed(
         .skip(1)
         .filter_map(|date| date.at())
         .max();
+    let permalink = text_field(fields, &["permalink", "url", "path"]);
     let is_markdown = files::has_extension(shown, &MARKDOWN_EXTENSIONS);
     let body = document.body.trim_start_matches(['\r', '\n']);
     Ok(Parsed {
@@ -391,11 +395,11 @@ fn read_parsed(
         is_draft: flag(fields, "draft") == Some(true) || flag(fields, "published") == Some(false),
         canonical: text_field(fields, &["canonical_url", "canonicalURL", "canonical"])
             .and_then(|link| below_site(&link, &context.site.url)),
-        permalink: text_field(fields, &["permalink", "url", "path"])
-            // Jekyll's may be a pattern, Eleventy's a template.
-            .filter(|link| !link.contains(':') || link.contains("://"))
-            .filter(|link| !["{{", "{%", "${"].iter().any(|tag| link.contains(tag)))
-            .and_then(|link| below_site(&link, &context.site.url)),
+        permalink: permalink
+            .as_deref()
+            .filter(|link| !permalink::is_pattern(link))
+            .and_then(|link| below_site(link, &context.site.url)),
+        permalink_pattern: permalink.clone().filter(|link| permalink::is_pattern(link)),
         front_matter: showable_fields(fields.clone()),
         author_says: read_settings(context.known_channels, timezone, shown, document)?,
         body: (is_markdown && !body.trim().is_empty()).then(|| Body::Markdown(body.to_owned())),

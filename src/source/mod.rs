@@ -49,6 +49,7 @@ use languages::Languages;
 use listed::{Listed, Origin};
 use markdown::MarkdownFile;
 use page::Pages;
+use permalink::{NoAddress, PLACEHOLDERS};
 use sitemap::Sitemap;
 
 /// What the sources say.
@@ -188,13 +189,13 @@ pub enum SourceError {
     },
     /// The permalink can't be filled in.
     #[error(
-        "`site.permalink` has `:{name}` in `{pattern}`, which is unknown: it takes :title, :slug, :filename, :categories, :year, :short_year, :month, :i_month, :day, and :i_day"
+        "`site.permalink` has `{part}` in `{pattern}`, which is unknown: it takes {PLACEHOLDERS}"
     )]
     BadPermalink {
         /// As the configuration writes it.
         pattern: String,
         /// The placeholder.
-        name: String,
+        part: String,
     },
     /// The glob matches nothing, so that what authors set there would be ignored.
     #[error("`site.markdown` names no file: `{pattern}` matches nothing; correct or remove it")]
@@ -381,31 +382,43 @@ fn list_markdown(
             translations.push(file.path.as_str());
             continue;
         }
-        let url = permalink::address(
-            pattern,
-            file,
-            parsed,
-            &context.site.url,
-            context.site.timezone,
-        )?;
-        if url.is_none() {
-            let without = |fault: &str| {
-                format!(
-                    "{}: {fault}, so `site.permalink` gives it no address",
-                    file.path
-                )
-            };
-            match &parsed.published {
-                DateField::Unreadable(_) if file.wish_is_silence() => {}
-                DateField::Unreadable(text) => lists
-                    .problems
-                    .push(without(&format!("its date can't be read: `{text}`"))),
-                DateField::Missing | DateField::At(_) => {
-                    lists.notices.push(without("it has no date"));
-                }
+        let own = parsed.permalink.as_ref().or(parsed.canonical.as_ref());
+        let (key, pattern) = match &parsed.permalink_pattern {
+            Some(own) => ("its `permalink`", own.as_str()),
+            None => ("`site.permalink`", permalink::spelled_out(pattern)),
+        };
+        let site = &context.site.url;
+        let filled = || permalink::fill(pattern, file, parsed, site, context.site.timezone);
+        let url = match own.cloned().map_or_else(filled, Ok) {
+            Ok(url) => Some(url),
+            Err(NoAddress::Unknown(part)) if parsed.permalink_pattern.is_none() => {
+                return Err(SourceError::BadPermalink {
+                    pattern: pattern.to_owned(),
+                    part,
+                });
             }
-            continue;
-        }
+            Err(_kept_back) if file.wish_is_silence() => continue,
+            Err(NoAddress::Unknown(part)) => {
+                lists.problems.push(format!(
+                    "{}: its `permalink` has `{part}`, which can't be filled in here, so it is left out; placeholders are {PLACEHOLDERS}",
+                    file.path,
+                ));
+                continue;
+            }
+            Err(NoAddress::NoDate) => {
+                let without =
+                    |fault: &str| format!("{}: {fault}, so {key} gives it no address", file.path);
+                match &parsed.published {
+                    DateField::Unreadable(text) => lists
+                        .problems
+                        .push(without(&format!("its date can't be read: `{text}`"))),
+                    DateField::Missing | DateField::At(_) => {
+                        lists.notices.push(without("it has no date"));
+                    }
+                }
+                continue;
+            }
+        };
         listed.push(Listed {
             place: file.path.clone(),
             url,

@@ -1,4 +1,4 @@
-//! The addresses of Markdown files, where nothing but `site.permalink` gives them.
+//! The addresses of Markdown files that a pattern gives them: `site.permalink`, or a `permalink` of their own.
 //!
 //! `:title` and `:slug` are both the file's slug (its `slug` key, else its name without date), `:filename` its name.
 
@@ -6,26 +6,39 @@ use chrono::Datelike as _;
 use chrono_tz::Tz;
 use url::Url;
 
-use super::SourceError;
 use super::markdown::{MarkdownFile, Parsed, slugify};
 
-/// Returns the address of a file; none if the pattern needs a date and the file has none.
-pub(super) fn address(
+/// Why a pattern gives no address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NoAddress {
+    /// It needs a date, and the file has none that can be read.
+    NoDate,
+    /// It has a part that this program can't fill in.
+    Unknown(String),
+}
+
+/// The placeholders, for people.
+pub(super) const PLACEHOLDERS: &str =
+    ":title, :slug, :filename, :categories, :year, :short_year, :month, :i_month, :day, and :i_day";
+
+/// Whether a permalink in front matter is to be filled in: Jekyll's has placeholders, Eleventy's is a template.
+pub(super) fn is_pattern(permalink: &str) -> bool {
+    (permalink.contains(':') && !permalink.contains("://")) || is_template(permalink)
+}
+
+/// Returns the address of a file after a pattern.
+pub(super) fn fill(
     pattern: &str,
     file: &MarkdownFile,
     parsed: &Parsed,
     site: &Url,
     timezone: Tz,
-) -> Result<Option<String>, SourceError> {
-    if let Some(own) = parsed
-        .permalink
-        .clone()
-        .or_else(|| parsed.canonical.clone())
-    {
-        return Ok(Some(own));
+) -> Result<String, NoAddress> {
+    if is_template(pattern) {
+        return Err(NoAddress::Unknown(pattern.to_owned()));
     }
     let mut path = String::new();
-    let mut rest = spelled_out(pattern);
+    let mut rest = pattern;
     while let Some((before, after)) = rest.split_once(':') {
         path.push_str(before);
         let length = after
@@ -33,16 +46,7 @@ pub(super) fn address(
             .take_while(|byte| byte.is_ascii_lowercase() || *byte == b'_')
             .count();
         let (name, tail) = after.split_at(length);
-        match value(name, file, parsed, timezone) {
-            Ok(value) => path.push_str(&value),
-            Err(NoValue::NoDate) => return Ok(None),
-            Err(NoValue::Unknown) => {
-                return Err(SourceError::BadPermalink {
-                    pattern: pattern.to_owned(),
-                    name: name.to_owned(),
-                });
-            }
-        }
+        path.push_str(&value(name, file, parsed, timezone)?);
         rest = tail;
     }
     path.push_str(rest);
@@ -50,14 +54,17 @@ pub(super) fn address(
     while path.contains("//") {
         path = path.replace("//", "/");
     }
-    Ok(site
-        .join(path.trim_start_matches('/'))
-        .ok()
-        .map(String::from))
+    site.join(path.trim_start_matches('/'))
+        .map(String::from)
+        .map_err(|_no_address| NoAddress::Unknown(pattern.to_owned()))
+}
+
+fn is_template(permalink: &str) -> bool {
+    ["{{", "{%", "${"].iter().any(|tag| permalink.contains(tag))
 }
 
 /// Jekyll's names for whole patterns.
-fn spelled_out(pattern: &str) -> &str {
+pub(super) fn spelled_out(pattern: &str) -> &str {
     match pattern {
         "date" => "/:categories/:year/:month/:day/:title.html",
         "pretty" => "/:categories/:year/:month/:day/:title/",
@@ -66,22 +73,15 @@ fn spelled_out(pattern: &str) -> &str {
     }
 }
 
-/// Why a placeholder has no value.
-#[derive(Clone, Copy, Debug)]
-enum NoValue {
-    NoDate,
-    Unknown,
-}
-
 fn value(
     name: &str,
     file: &MarkdownFile,
     parsed: &Parsed,
     timezone: Tz,
-) -> Result<String, NoValue> {
+) -> Result<String, NoAddress> {
     let slug = file.slugs.first().map(String::as_str).unwrap_or_default();
-    let day = file.day(timezone).ok_or(NoValue::NoDate);
-    let of_day = |format: &str| day.map(|day| day.format(format).to_string());
+    let day = file.day(timezone).ok_or(NoAddress::NoDate);
+    let of_day = |format: &str| day.clone().map(|day| day.format(format).to_string());
     match name {
         "title" | "slug" => Ok(slugify(slug)),
         "filename" | "contentbasename" => {
@@ -103,7 +103,7 @@ fn value(
         "day" => of_day("%d"),
         "i_month" => day.map(|day| day.month().to_string()),
         "i_day" => day.map(|day| day.day().to_string()),
-        _ => Err(NoValue::Unknown),
+        _ => Err(NoAddress::Unknown(format!(":{name}"))),
     }
 }
 
@@ -132,10 +132,10 @@ mod tests {
             ..Parsed::default()
         };
         let site = Url::parse("https://blog.example/sub/").unwrap();
-        match address(pattern, &file, &parsed, &site, Tz::UTC) {
-            Ok(Some(url)) => url,
-            Ok(None) => "no date".to_owned(),
-            Err(error) => error.to_string(),
+        match fill(spelled_out(pattern), &file, &parsed, &site, Tz::UTC) {
+            Ok(url) => url,
+            Err(NoAddress::NoDate) => "no date".to_owned(),
+            Err(NoAddress::Unknown(part)) => format!("unknown {part}"),
         }
     }
 
@@ -159,9 +159,10 @@ mod tests {
             "https://blog.example/sub/b/1-2-26/2026-01-02-Hello%20World"
         );
         assert_eq!(check("/:year/:slug/", "a.md"), "no date");
+        assert_eq!(check("/:section/:slug/", post), "unknown :section");
         assert_eq!(
-            check("/:section/:slug/", post),
-            "`site.permalink` has `:section` in `/:section/:slug/`, which is unknown: it takes :title, :slug, :filename, :categories, :year, :short_year, :month, :i_month, :day, and :i_day"
+            check("/{{ page.fileSlug }}/", post),
+            "unknown /{{ page.fileSlug }}/"
         );
     }
 }

@@ -400,3 +400,57 @@ fn hugos_dates_and_drafts_count_as_hugo_counts_them() {
         "x: T (`sayonce: false` in its front matter)"
     );
 }
+
+#[test]
+fn a_permalink_of_a_files_own_is_filled_in() {
+    let check = |front_matter: &str| {
+        let site = TestSite::new()
+            .with(|site| site.permalink = Some("pretty".to_owned()))
+            .post(
+                "_posts/2026-01-02-x.md",
+                &format!("---\ntitle: T\n{front_matter}\n---\n"),
+            );
+        shown(&site.load()).join("; ")
+    };
+    assert_eq!(check("permalink: /notes/:title/"), "notes/x: T");
+    assert_eq!(
+        check("permalink: /:categories/:year/:title\ncategories: [A, B]"),
+        "a/b/2026/x: T"
+    );
+    assert_eq!(
+        check("permalink: /notes/:foo/"),
+        "problem: _posts/2026-01-02-x.md: its `permalink` has `:foo`, which can't be filled in here, so it is left out; placeholders are :title, :slug, :filename, :categories, :year, :short_year, :month, :i_month, :day, and :i_day"
+    );
+    assert_eq!(
+        check("permalink: \"/{{ page.fileSlug }}/\""),
+        "problem: _posts/2026-01-02-x.md: its `permalink` has `/{{ page.fileSlug }}/`, which can't be filled in here, so it is left out; placeholders are :title, :slug, :filename, :categories, :year, :short_year, :month, :i_month, :day, and :i_day"
+    );
+    assert_eq!(check("permalink: /notes/:foo/\nsayonce: false"), "");
+    let undated = TestSite::new()
+        .with(|site| site.permalink = Some("/:slug/".to_owned()))
+        .post(
+            "_posts/x.md",
+            "---\ntitle: T\npermalink: /:year/:title/\n---\n",
+        );
+    assert_eq!(
+        shown(&undated.load()),
+        ["notice: _posts/x.md: it has no date, so its `permalink` gives it no address"]
+    );
+    // It says which article a file is, too.
+    let site = TestSite::new()
+        .feed(
+            &[
+                entry("/notes/x/", "A", "2026-01-09"),
+                entry("/x/", "B", "2026-01-02"),
+            ]
+            .concat(),
+        )
+        .post(
+            "_posts/2026-01-02-x.md",
+            "---\npermalink: /notes/:title/\nsayonce: false\n---\n",
+        );
+    assert_eq!(
+        shown(&site.load()),
+        ["x: B", "notes/x: A (`sayonce: false` in its front matter)",]
+    );
+}
