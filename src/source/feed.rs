@@ -3,16 +3,12 @@
 //! Invariant: what the library adds of its own (ids, normalised links) never becomes part of an item: ids and links
 //! are those that stand in the feed.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use feed_rs::model::{Entry, Feed, Link, MediaObject, Text};
 use feed_rs::parser::Builder;
-use quick_xml::Reader;
-use quick_xml::encoding::DecodingReader;
-use quick_xml::events::{BytesStart, Event};
 use serde_json::Value;
 use url::Url;
 
@@ -20,6 +16,7 @@ use crate::model::item::Body;
 use crate::model::time::Timestamp;
 use crate::panics;
 
+use super::as_written::AsWritten;
 use super::dates::DateField;
 use super::listed::Listed;
 use super::text::{collapse, html_to_text, resolve_links, text_to_html};
@@ -44,17 +41,23 @@ pub(super) fn read(
         .build();
     // The library cuts authors' names at bytes, which panics inside a character, and panics on some encodings. A feed
     // that it can't read must not take down a run that has claims in flight.
+    let mended = with_text_ids(bytes);
+    let bytes = mended.as_deref().unwrap_or(bytes);
     let parsed = panics::catch(|| parser.parse(bytes));
     let feed = parsed
         .map_err(|_panic| "the feed library failed on it".to_owned())?
         .map_err(|error| error.to_string())?;
-    let written = AsWritten::scan(bytes);
+    let written = AsWritten::scan(bytes, base);
     Ok(feed
         .entries
         .iter()
         .enumerate()
         .map(|(index, entry)| {
             let mut listed = read_entry(entry, &feed, &written, base, &unreadable_dates);
+            if let Some(extra) = written.xml_entry(index, feed.entries.len()) {
+                listed.body = body(entry, listed.url.as_deref(), extra.base.as_ref(), base);
+                listed.image = listed.image.or_else(|| extra.picture.clone());
+            }
             listed.place = format!("{place}, entry {}", index + 1);
             if let Some(extra) = written.json_items.get(index) {
                 listed.image = extra.image.clone().or(listed.image);
@@ -63,6 +66,35 @@ pub(super) fn read(
             listed
         })
         .collect())
+}
+
+/// Returns a JSON Feed with ids that the library takes: it refuses the whole feed over a number. An item without an
+/// address takes an id that is one, as the format's description wants.
+fn with_text_ids(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut feed: Value = serde_json::from_slice(bytes).ok()?;
+    for item in feed.get_mut("items")?.as_array_mut()? {
+        let Some(fields) = item.as_object_mut() else {
+            continue;
+        };
+        let id = match fields.get("id") {
+            Some(Value::String(id)) => id.clone(),
+            Some(Value::Number(id)) => id.to_string(),
+            Some(Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_)) | None => {
+                fields.remove("id");
+                continue;
+            }
+        };
+        let is_address = id.starts_with("http://") || id.starts_with("https://");
+        let has_address = fields
+            .get("url")
+            .and_then(Value::as_str)
+            .is_some_and(|url| !url.trim().is_empty());
+        if is_address && !has_address {
+            fields.insert("url".to_owned(), Value::String(id.clone()));
+        }
+        fields.insert("id".to_owned(), Value::String(id));
+    }
+    serde_json::to_vec(&feed).ok()
 }
 
 fn read_entry(
@@ -107,11 +139,17 @@ fn read_entry(
         tags: entry
             .categories
             .iter()
-            .map(|category| collapse(&category.term))
+            .map(|category| {
+                // The label is for people, the term for programs.
+                let label = category.label.as_deref().map(collapse);
+                label
+                    .filter(|label| !label.is_empty())
+                    .unwrap_or_else(|| collapse(&category.term))
+            })
             .collect(),
         language: entry.language.clone().or_else(|| feed.language.clone()),
         image: entry.media.iter().find_map(picture),
-        body: body(entry, url.as_deref(), base),
+        body: body(entry, url.as_deref(), None, base),
         url,
         ..Listed::default()
     }
@@ -139,7 +177,9 @@ fn article_link(links: &[Link]) -> Option<&Link> {
     })
 }
 
-fn body(entry: &Entry, url: Option<&str>, base: &Url) -> Option<Body> {
+/// The text starts its links at `xml_base`, where the feed says such a thing; else at the article, since most feeds hold
+/// the article's own HTML.
+fn body(entry: &Entry, url: Option<&str>, xml_base: Option<&Url>, base: &Url) -> Option<Body> {
     let content = entry.content.as_ref()?;
     let text = content
         .body
@@ -153,12 +193,7 @@ fn body(entry: &Entry, url: Option<&str>, base: &Url) -> Option<Body> {
     let base = url
         .and_then(|url| base.join(url).ok())
         .unwrap_or_else(|| base.clone());
-    let base = entry
-        .base
-        .as_deref()
-        .and_then(|xml_base| base.join(xml_base).ok())
-        .unwrap_or(base);
-    Some(Body::Html(resolve_links(html, &base)))
+    Some(Body::Html(resolve_links(html, xml_base.unwrap_or(&base))))
 }
 
 fn picture(media: &MediaObject) -> Option<String> {
@@ -217,140 +252,4 @@ impl UnreadableDates {
                 |text| DateField::Unreadable(text.clone()),
             )
     }
-}
-
-/// What the library normalises away or does not read, taken from the feed's own text.
-#[derive(Debug, Default)]
-struct AsWritten {
-    /// Absolute links by their normalised form.
-    links: BTreeMap<String, String>,
-    /// RSS ids that are addresses.
-    permalinks: BTreeSet<String>,
-    /// The items of a JSON Feed, in their order.
-    json_items: Vec<JsonItem>,
-}
-
-#[derive(Debug, Default)]
-struct JsonItem {
-    image: Option<String>,
-    language: Option<String>,
-}
-
-impl AsWritten {
-    fn scan(bytes: &[u8]) -> Self {
-        serde_json::from_slice::<Value>(bytes).map_or_else(
-            |_not_json| Self::scan_xml(bytes),
-            |feed| Self::scan_json(&feed),
-        )
-    }
-
-    fn scan_json(feed: &Value) -> Self {
-        let mut written = Self::default();
-        for item in feed
-            .get("items")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
-            for link in ["url", "external_url"].into_iter().filter_map(text) {
-                written.add_link(&link);
-            }
-            written.json_items.push(JsonItem {
-                image: text("image").or_else(|| text("banner_image")),
-                language: text("language"),
-            });
-        }
-        written
-    }
-
-    /// Reads as far as it goes: whether this is XML was the library's question.
-    fn scan_xml(bytes: &[u8]) -> Self {
-        let mut written = Self::default();
-        let mut reader = Reader::from_reader(DecodingReader::new(bytes));
-        let mut buffer = Vec::new();
-        let mut inside = Inside::Other;
-        let mut text = String::new();
-        while let Ok(event) = reader.read_event_into(&mut buffer) {
-            match event {
-                Event::Decl(declaration) => {
-                    if let Some(encoding) = declaration.encoder() {
-                        reader.get_mut().set_encoding(encoding);
-                    }
-                }
-                Event::Start(start) | Event::Empty(start) => {
-                    inside = written.enter(&start);
-                    text.clear();
-                }
-                Event::Text(piece) => text.push_str(&piece),
-                Event::CData(piece) => text.push_str(&piece),
-                Event::GeneralRef(reference) => {
-                    text.push_str(&super::text::decode_entities(&format!("&{};", &*reference)));
-                }
-                Event::End(_) => {
-                    match inside {
-                        Inside::Link => written.add_link(text.trim()),
-                        Inside::Permalink => {
-                            let id = text.trim();
-                            if id.starts_with("http://") || id.starts_with("https://") {
-                                written.permalinks.insert(id.to_owned());
-                            }
-                        }
-                        Inside::Other => {}
-                    }
-                    inside = Inside::Other;
-                }
-                Event::Eof => break,
-                Event::Comment(_) | Event::PI(_) | Event::DocType(_) => {}
-            }
-            buffer.clear();
-        }
-        written
-    }
-
-    fn enter(&mut self, start: &BytesStart<'_>) -> Inside {
-        let attribute = |name: &str| {
-            start
-                .attributes()
-                .flatten()
-                .find(|attribute| attribute.key.as_ref() == name)
-                .map(|attribute| super::text::decode_entities(&attribute.value))
-        };
-        match start.local_name().as_ref() {
-            "link" => {
-                if let Some(href) = attribute("href") {
-                    self.add_link(href.trim());
-                }
-                Inside::Link
-            }
-            "guid" if attribute("isPermaLink").is_none_or(|value| value != "false") => {
-                Inside::Permalink
-            }
-            _ => Inside::Other,
-        }
-    }
-
-    fn add_link(&mut self, link: &str) {
-        if let Ok(url) = Url::parse(link) {
-            self.links
-                .entry(url.into())
-                .or_insert_with(|| link.to_owned());
-        }
-    }
-
-    /// Returns a link as the feed wrote it; a relative one made absolute.
-    fn link(&self, href: &str, base: &Url) -> String {
-        let absolute = base
-            .join(href)
-            .map_or_else(|_no_url| href.to_owned(), String::from);
-        self.links.get(&absolute).cloned().unwrap_or(absolute)
-    }
-}
-
-/// Which element the text belongs to.
-#[derive(Clone, Copy, Debug)]
-enum Inside {
-    Link,
-    Permalink,
-    Other,
 }

@@ -10,6 +10,7 @@
 //! Invariant: reading sources sends nothing anywhere (a source given as a URL is fetched) and writes nothing.
 //! Start reading at [`load`]; how sources are joined is in `join`.
 
+mod as_written;
 mod dates;
 mod feed;
 mod fields;

@@ -257,3 +257,112 @@ fn an_authors_name_can_not_bring_the_run_down() {
         Err("`feed` is no feed that can be read (Atom, RSS, or JSON Feed): the feed library failed on it".to_owned())
     );
 }
+
+#[test]
+fn ids_of_a_json_feed_may_be_numbers_or_addresses() {
+    let items = r#"[
+        {"id": 3, "url": "/c/", "title": "Number", "date_published": "2026-01-02"},
+        {"id": "https://blog.example/b/", "title": "Address", "date_published": "2026-01-02"},
+        {"id": "https://blog.example/d/", "external_url": "https://other.example/", "title": "Link", "date_published": "2026-01-02"},
+        {"id": null, "url": "/e/", "title": "None", "date_published": "2026-01-02"}
+    ]"#;
+    let feed = format!(
+        r#"{{"version": "https://jsonfeed.org/version/1.1", "title": "x", "items": {items}}}"#
+    );
+    let site = TestSite::new()
+        .file("feed", feed)
+        .with(|site| site.feed = Some("feed".to_owned()));
+    let catalog = site.load();
+    assert_eq!(
+        shown(&catalog),
+        ["b: Address", "c: Number", "d: Link", "e: None"]
+    );
+    let guids: Vec<_> = catalog
+        .items
+        .iter()
+        .map(|item| item.guid.as_deref())
+        .collect();
+    assert_eq!(
+        guids,
+        [
+            Some("https://blog.example/b/"),
+            Some("3"),
+            Some("https://blog.example/d/"),
+            None
+        ]
+    );
+}
+
+#[test]
+fn xml_base_is_resolved_from_the_feeds_own_address_inwards() {
+    let entry = |path: &str, attributes: &str, content: &str| {
+        format!(
+            "<entry {attributes}><title>{path}</title><link href=\"{path}\"/><published>2026-01-02</published><content type=\"html\" {content}>&lt;a href=\"x\"&gt;&lt;/a&gt;&lt;a href=\"/y\"&gt;&lt;/a&gt;</content></entry>"
+        )
+    };
+    let check = |feed_base: &str, attributes: &str, content: &str| {
+        let feed = atom(&[entry("p/", attributes, content), entry("q/", "", "")].concat())
+            .replace("<feed", &format!("<feed {feed_base}"));
+        let site = TestSite::new()
+            .file("_site/feed.xml", feed)
+            .with(|site| site.feed = Some("_site/feed.xml".to_owned()))
+            .with(|site| site.pages = Some("_site".to_owned()));
+        let items = site.load().items;
+        let lines = items.iter().map(|item| match &item.body {
+            Some(Body::Html(html)) => format!(
+                "{} {}",
+                item.canonical_url,
+                html.replace("<a href=\"", "").replace("\"></a>", " ")
+            ),
+            Some(Body::Markdown(_)) | None => "none".to_owned(),
+        });
+        lines.collect::<Vec<String>>()
+    };
+    let b = |path: &str| format!("https://blog.example/{path}");
+    // Without it, links start at the article.
+    assert_eq!(
+        check("", "", ""),
+        [
+            format!("{} {} {} ", b("p/"), b("p/x"), b("y")),
+            format!("{} {} {} ", b("q/"), b("q/x"), b("y"))
+        ]
+    );
+    assert_eq!(
+        check("xml:base=\"sub/\"", "", ""),
+        [
+            format!("{} {} {} ", b("sub/p/"), b("sub/x"), b("y")),
+            format!("{} {} {} ", b("sub/q/"), b("sub/x"), b("y"))
+        ]
+    );
+    assert_eq!(
+        check(
+            "xml:base=\"/sub/\"",
+            "xml:base=\"other/\"",
+            "xml:base=\"c/\""
+        ),
+        [
+            format!("{} {} {} ", b("sub/other/p/"), b("sub/other/c/x"), b("y")),
+            format!("{} {} {} ", b("sub/q/"), b("sub/x"), b("y"))
+        ]
+    );
+    assert_eq!(
+        check("", "xml:base=\"https://blog.example/other/\"", ""),
+        [
+            format!("{} {} {} ", b("other/p/"), b("other/x"), b("y")),
+            format!("{} {} {} ", b("q/"), b("q/x"), b("y"))
+        ]
+    );
+}
+
+#[test]
+fn labels_are_tags_and_a_picture_needs_no_media_type() {
+    let site = TestSite::new().feed(
+        &entry("/a/", "A", "2026-01-02").replace(
+            "<title>",
+            "<category term=\"foo-slug\" label=\"Foo Bar\"/><category term=\"plain\" label=\"\"/><media:content xmlns:media=\"http://search.yahoo.com/mrss/\" url=\"/i.png\" medium=\"image\"/><title>",
+        ),
+    );
+    let item = site.item();
+    assert_eq!(item.tags, ["Foo Bar", "plain"]);
+    assert_eq!(item.image.as_deref(), Some("https://blog.example/i.png"));
+}
