@@ -299,7 +299,7 @@ impl ItemId {
         if id.is_empty() {
             id.push_str("index");
         }
-        if let Some(query) = url.query() {
+        if let Some(query) = url.query().filter(|query| !query.is_empty()) {
             let hash = sha256_hex(query.as_bytes());
             id.push_str("-q");
             id.extend(hash.chars().take(Self::HASH_DIGITS));
@@ -329,7 +329,9 @@ fn safe_segment(segment: &str) -> String {
         safe.extend(hash.chars().take(ItemId::HASH_DIGITS));
     }
     let ends_in_json = safe.len() >= 5 && safe.to_ascii_lowercase().ends_with(".json");
-    if ends_in_json || safe.starts_with('.') || is_windows_device(&safe) {
+    // A name that ends in a dot can't be had on Windows.
+    let is_no_name = safe.starts_with('.') || safe.ends_with('.') || is_windows_device(&safe);
+    if ends_in_json || is_no_name {
         safe.push('_');
     }
     safe
@@ -381,6 +383,8 @@ mod tests {
             check(site, "https://blog.example/.well-known/con"),
             ".well-known_/con_"
         );
+        assert_eq!(check(site, "https://blog.example/a?"), "a");
+        assert_eq!(check(site, "https://blog.example/x./a.%20"), "x._/a.%20");
         assert_eq!(
             check(
                 "https://user.example/blog/",

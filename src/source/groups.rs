@@ -240,11 +240,14 @@ pub(super) fn two_addresses(one: &str, other: &str, id: &ItemId) -> String {
     )
 }
 
-/// Whether two addresses differ at most in `http` and `https`, and in the fragment.
+/// Whether two addresses differ at most in `http` and `https`, in an empty query, and in the fragment.
 pub(super) fn is_same_address(one: &str, other: &str) -> bool {
     let normal = |text: &str| {
         Url::parse(text).ok().map(|mut url| {
             url.set_fragment(None);
+            if url.query() == Some("") {
+                url.set_query(None);
+            }
             let text = String::from(url);
             text.strip_prefix("http://")
                 .map(|rest| format!("https://{rest}"))

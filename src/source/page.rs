@@ -1,6 +1,6 @@
 //! Built pages: what the head of an article's HTML says.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -122,12 +122,13 @@ impl<'a> Pages<'a> {
     fn read(&self, path: &str, address: &Url) -> Option<PageHead> {
         let mut file = File::open(self.root.join(path)).ok()?;
         let mut raw = read_head(&mut file)?;
+        let base = &raw.base(address);
         Some(PageHead {
             place: format!("{}/{path}", self.shown.trim_end_matches('/')),
-            canonical: raw.canonical.and_then(|link| absolute(&link, address)),
+            canonical: raw.canonical.and_then(|link| absolute(&link, base)),
             title: raw.og_title.or(raw.title),
             description: raw.og_description.or(raw.description),
-            image: raw.image.and_then(|link| absolute(&link, address)),
+            image: raw.image.and_then(|link| absolute(&link, base)),
             language: raw
                 .language
                 .or(raw.locale.map(|locale| locale.replace('_', "-"))),
@@ -189,13 +190,15 @@ pub(super) fn absolute(link: &str, base: &Url) -> Option<String> {
 
 /// Returns the canonical link of a page's HTML, made absolute.
 pub(super) fn canonical_link(mut html: &[u8], base: &Url) -> Option<String> {
-    let link = read_head(&mut html)?.canonical?;
-    absolute(&link, base)
+    let head = read_head(&mut html)?;
+    let base = head.base(base);
+    absolute(&head.canonical?, &base)
 }
 
 /// The head's values; the first of each counts.
 #[derive(Debug, Default)]
 struct RawHead {
+    base: Option<String>,
     canonical: Option<String>,
     title: Option<String>,
     og_title: Option<String>,
@@ -214,6 +217,14 @@ struct RawHead {
 }
 
 impl RawHead {
+    /// Returns where the page's links start.
+    fn base(&self, address: &Url) -> Url {
+        self.base
+            .as_deref()
+            .and_then(|base| address.join(base.trim()).ok())
+            .unwrap_or_else(|| address.clone())
+    }
+
     fn meta(&mut self, name: &str, content: &str) {
         let content = collapse(&decode_entities(content));
         if content.is_empty() {
@@ -240,6 +251,7 @@ impl RawHead {
 fn read_head(file: &mut impl Read) -> Option<RawHead> {
     let head = RefCell::new(RawHead::default());
     let title = RefCell::new(String::new());
+    let titles = Cell::new(0_usize);
     let settings = Settings::new()
         .with_strict(false)
         .with_adjust_charset_on_meta_tag(true)
@@ -270,9 +282,19 @@ fn read_head(file: &mut impl Read) -> Option<RawHead> {
             }
             Ok(())
         }))
+        .append_element_content_handler(element!("base[href]", |base| {
+            if let Some(href) = base.get_attribute("href") {
+                head.borrow_mut().base.get_or_insert(decode_entities(&href));
+            }
+            Ok(())
+        }))
+        .append_element_content_handler(element!("title", |_title| {
+            titles.set(titles.get() + 1);
+            Ok(())
+        }))
         .append_element_content_handler(text!("title", |chunk| {
-            // A picture (SVG) in the body has a title too.
-            if !head.borrow().ended {
+            // A picture (SVG) in the body has a title too, and a page may leave out `<body>`.
+            if titles.get() == 1 && !head.borrow().ended {
                 title.borrow_mut().push_str(chunk.as_str());
             }
             Ok(())

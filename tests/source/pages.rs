@@ -256,3 +256,47 @@ fn one_canonical_link_for_several_articles_leaves_all_of_them_out() {
         ]
     );
 }
+
+#[test]
+fn a_head_has_one_title_and_may_say_where_its_links_start() {
+    let check = |html: &str| {
+        let site = TestSite::new()
+            .feed(&entry("/p/", "", "2026-01-02"))
+            .file("_site/p/index.html", html)
+            .with(|site| site.pages = Some("_site".to_owned()));
+        let item = site.item();
+        (item.title, item.canonical_url, item.image)
+    };
+    let url = |path: &str| format!("https://blog.example/{path}");
+    assert_eq!(
+        check("<!doctype html><html><title>T</title><p>x<svg><title>icon</title></svg>"),
+        ("T".to_owned(), url("p/"), None)
+    );
+    assert_eq!(
+        check(
+            "<html><head><base href=\"/q/\"><base href=\"/no/\"><title>T</title><meta property=\"og:image\" content=\"i.png\"><link rel=\"canonical\" href=\"x/\"></head><body>"
+        ),
+        ("T".to_owned(), url("q/x/"), Some(url("q/i.png")))
+    );
+    let page = TestSite::new().web(
+        "https://blog.example/q/x/",
+        "<base href=/q/><link rel=canonical href=x/>",
+    );
+    assert_eq!(check_live("https://blog.example/q/x/", &page.web), Ok(()));
+}
+
+#[test]
+fn an_empty_query_is_none() {
+    let feed = [
+        entry("/a?", "A", "2026-01-02"),
+        entry("/a", "A", "2026-01-02"),
+    ]
+    .concat();
+    assert_eq!(
+        shown(&TestSite::new().feed(&feed).load()),
+        [
+            "a: A",
+            "notice: `https://blog.example/a?` is listed twice; what stands first counts (_site/feed.xml, entry 1)",
+        ]
+    );
+}
