@@ -106,9 +106,14 @@ fn read_yaml(header: &str) -> Result<Map<String, Value>, FrontMatterError> {
     // Only comments or nothing: YAML's null.
     let value: Option<Value> = from_yaml(header)?;
     let mut fields = as_table(value.unwrap_or(Value::Null))?;
-    // `title: 1.10` is the text "1.10", which a number would make "1.1".
+    // `title: 1.10` is the text "1.10", which a number would make "1.1", and `title: Yes` is no flag.
     retype::<TitleText>(header, &mut fields, "title", |text| text.title.into());
     retype::<SlugText>(header, &mut fields, "slug", |text| text.slug.into());
+    retype::<DescriptionText>(header, &mut fields, "description", |text| {
+        text.description.into()
+    });
+    retype::<SummaryText>(header, &mut fields, "summary", |text| text.summary.into());
+    retype::<ExcerptText>(header, &mut fields, "excerpt", |text| text.excerpt.into());
     retype::<TagTexts>(header, &mut fields, "tags", |texts| texts.tags.into());
     Ok(fields)
 }
@@ -138,24 +143,40 @@ struct SlugText {
 }
 
 #[derive(Deserialize)]
+struct DescriptionText {
+    description: String,
+}
+
+#[derive(Deserialize)]
+struct SummaryText {
+    summary: String,
+}
+
+#[derive(Deserialize)]
+struct ExcerptText {
+    excerpt: String,
+}
+
+#[derive(Deserialize)]
 struct TagTexts {
     tags: Vec<String>,
 }
 
-/// Reads numbers again as the text that stands in the file.
+/// Reads numbers and flags again as the text that stands in the file.
 fn retype<T: serde::de::DeserializeOwned>(
     header: &str,
     fields: &mut Map<String, Value>,
     key: &str,
     texts_of: fn(T) -> Value,
 ) {
-    let has_number = |value: &Value| {
-        value.is_number()
+    let is_typed = |value: &Value| value.is_number() || value.is_boolean();
+    let has_typed = |value: &Value| {
+        is_typed(value)
             || value
                 .as_array()
-                .is_some_and(|list| list.iter().any(Value::is_number))
+                .is_some_and(|list| list.iter().any(is_typed))
     };
-    if let Some(value) = fields.get_mut(key).filter(|value| has_number(value))
+    if let Some(value) = fields.get_mut(key).filter(|value| has_typed(value))
         && let Ok(texts) = from_yaml::<T>(header)
     {
         *value = texts_of(texts);
@@ -305,6 +326,11 @@ mod tests {
             parse("---\ntitle: 1.10\nslug: 2026\ntags: [a, 3.10]\ndate: 2026-01-02\nversion: 4.4.1\nat: 2026-01-02 10:00:00 +0100\n---\n").unwrap().fields,
             *json!({"title": "1.10", "slug": "2026", "tags": ["a", "3.10"], "date": "2026-01-02", "version": "4.4.1", "at": "2026-01-02 10:00:00 +0100"}).as_object().unwrap()
         );
+        assert_eq!(
+            check("---\ntitle: Yes\ndescription: 1.10\ntags: [on, 7]\ndraft: true\n---\n"),
+            r#"{"title":"Yes","description":"1.10","tags":["on","7"],"draft":true} | "#
+        );
+        assert_eq!(check("---\ntitle: true\n---\n"), r#"{"title":"true"} | "#);
         assert_eq!(
             check("+++\ndate = 2026-01-02T10:00:00Z\nday = 2026-01-02\n+++\n"),
             r#"{"date":"2026-01-02T10:00:00Z","day":"2026-01-02"} | "#

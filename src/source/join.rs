@@ -293,8 +293,17 @@ impl<'a> Facts<'a> {
 
     fn aliases(&self, canonical_url: &str) -> Vec<String> {
         let own = self.parsed.map(|parsed| &parsed.aliases);
+        let relative = self.parsed.map(|parsed| &parsed.relative_aliases);
+        // Beside the article, not below it.
+        let base = Url::parse(canonical_url.trim_end_matches('/')).ok();
+        let beside: Vec<String> = relative
+            .into_iter()
+            .flatten()
+            .filter_map(|alias| absolute(alias, base.as_ref()?))
+            .collect();
         let mut aliases: Vec<String> = Vec::new();
-        for alias in self.group.links.iter().chain(own.into_iter().flatten()) {
+        let own = own.into_iter().flatten().chain(&beside);
+        for alias in self.group.links.iter().chain(own) {
             let is_known = std::iter::once(canonical_url)
                 .chain(aliases.iter().map(String::as_str))
                 .any(|known| is_same_address(known, alias));
@@ -465,7 +474,7 @@ fn template_notice(items: &[Item]) -> Option<String> {
         .collect();
     (!files.is_empty()).then(|| {
         format!(
-            "{} the generator's own tags (`{{% … %}}`) in the Markdown; a channel that takes the body shows them as they are: {}",
+            "{} the generator's own tags (`{{% … %}}`) in the Markdown; dev.to gets the description and the link where it would refuse them, and any other channel that takes the body shows them as they are: {}",
             counted(files.len(), "article has", "articles have"),
             examples(&files)
         )

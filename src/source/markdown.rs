@@ -12,7 +12,9 @@ use crate::model::item::{Body, FrontMatter, ItemSettings};
 use crate::model::time::Timestamp;
 
 use super::dates::{self, DateField};
-use super::fields::{Separator, flag, image, list_field, names, nested, plain_field, text_field};
+use super::fields::{
+    Separator, field, flag, image, list_field, names, nested, plain_field, text_field,
+};
 use super::files::{self, FILES_MAX};
 use super::front_matter::{self, Document};
 use super::languages;
@@ -70,6 +72,8 @@ pub(super) struct Parsed {
     pub(super) categories: Vec<String>,
     /// Absolute.
     pub(super) aliases: Vec<String>,
+    /// Relative to the article, as Hugo's are without a `/` in front.
+    pub(super) relative_aliases: Vec<String>,
     pub(super) language: Option<String>,
     pub(super) series: Option<String>,
     /// May be relative to the article.
@@ -365,6 +369,13 @@ fn read_parsed(
         .skip(1)
         .filter_map(|date| date.at())
         .max();
+    let aliases = list_field(fields, &["aliases", "redirect_from"], Separator::None);
+    // Zola's, and those of Jekyll's plugin, start at the root.
+    let (relative_aliases, aliases): (Vec<String>, Vec<String>) =
+        aliases.into_iter().partition(|alias| {
+            let is_relative = !alias.starts_with('/') && !alias.contains("://");
+            is_relative && field(fields, "redirect_from").is_none() && is_hugo(context.repo)
+        });
     let permalink = text_field(fields, &["permalink", "url", "path"]);
     let is_markdown = files::has_extension(shown, &MARKDOWN_EXTENSIONS);
     let body = document.body.trim_start_matches(['\r', '\n']);
@@ -381,10 +392,11 @@ fn read_parsed(
             |value| names(value, Separator::Comma),
         ),
         categories: list_field(fields, &["categories", "category"], Separator::CommaOrSpace),
-        aliases: list_field(fields, &["aliases", "redirect_from"], Separator::None)
+        aliases: aliases
             .iter()
             .filter_map(|alias| below_site(alias, &context.site.url))
             .collect(),
+        relative_aliases,
         language: plain_field(fields, &["lang", "language"]),
         // Hugo has a list of them, of which a service takes one.
         series: list_field(fields, &["series"], Separator::None)
@@ -404,6 +416,21 @@ fn read_parsed(
         author_says: read_settings(context.known_channels, timezone, shown, document)?,
         body: (is_markdown && !body.trim().is_empty()).then(|| Body::Markdown(body.to_owned())),
     })
+}
+
+/// Whether the site is Hugo's, by the names that it alone has (Zola, too, has a `config.toml`).
+fn is_hugo(repo: &Path) -> bool {
+    [
+        "hugo.toml",
+        "hugo.yaml",
+        "hugo.yml",
+        "hugo.json",
+        "config.yaml",
+        "config/_default",
+        "archetypes",
+    ]
+    .iter()
+    .any(|name| repo.join(name).exists())
 }
 
 /// Reads `sayonce`, which Zola allows below `[extra]` only and Hugo wants below `params`.

@@ -454,3 +454,32 @@ fn a_permalink_of_a_files_own_is_filled_in() {
         ["x: B", "notes/x: A (`sayonce: false` in its front matter)",]
     );
 }
+
+#[test]
+fn an_alias_without_a_slash_is_beside_the_article_in_hugo_and_at_the_root_elsewhere() {
+    let aliases = |site: TestSite| {
+        site.feed(&entry("/posts/new/", "A", "2026-01-02"))
+            .post(
+                "_posts/new.md",
+                "---\ndate: 2026-01-02\naliases: [old, /older, ../oldest/]\n---\n",
+            )
+            .item()
+            .aliases
+    };
+    assert_eq!(
+        aliases(TestSite::new().file("hugo.toml", "")),
+        [
+            "https://blog.example/older",
+            "https://blog.example/posts/old",
+            "https://blog.example/oldest/"
+        ]
+    );
+    assert_eq!(
+        aliases(TestSite::new().file("config.toml", "")),
+        [
+            "https://blog.example/old",
+            "https://blog.example/older",
+            "https://blog.example/oldest/"
+        ]
+    );
+}

@@ -193,7 +193,7 @@ fn a_jekyll_site_is_joined_from_feed_pages_and_posts() {
         [
             "news/2024/06/23/jekyll-3-10-0-released: Jekyll 3.10.0 Released",
             "news/2025/01/29/jekyll-4-4-1-released: Jekyll 4.4.1 Released",
-            "notice: 1 article has the generator's own tags (`{% … %}`) in the Markdown; a channel that takes the body shows them as they are: _posts/2024-06-23-jekyll-3-10-0-released.markdown",
+            "notice: 1 article has the generator's own tags (`{% … %}`) in the Markdown; dev.to gets the description and the link where it would refuse them, and any other channel that takes the body shows them as they are: _posts/2024-06-23-jekyll-3-10-0-released.markdown",
         ]
     );
     let item = catalog.items.remove(1);
