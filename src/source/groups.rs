@@ -178,6 +178,16 @@ pub(super) fn gather(
     groups
 }
 
+/// Whether two entries at one address say of themselves that they are two articles.
+fn is_another_article(first: &Listed, second: &Listed) -> bool {
+    let differ = |one: &Option<String>, other: &Option<String>| {
+        one.as_ref()
+            .zip(other.as_ref())
+            .is_some_and(|(one, other)| one != other)
+    };
+    differ(&first.guid, &second.guid) && differ(&first.title, &second.title)
+}
+
 /// Adds what another entry says of the same id.
 fn merge(known: &mut Group, other: Group, origin: Origin, catalog: &mut Catalog) {
     if let Some(first) = known.from(origin).cloned() {
@@ -197,6 +207,17 @@ fn merge(known: &mut Group, other: Group, origin: Origin, catalog: &mut Catalog)
                 .values()
                 .map(|listed| name(&other.link, listed));
             known.rivals.extend(other);
+        } else if let Some(second) = other
+            .from(origin)
+            .filter(|second| is_another_article(&first, second))
+        {
+            known.is_left_out = true;
+            catalog.problems.push(format!(
+                "`{}` is the address of two articles, {} and {}: none of them is announced; give each its own",
+                known.canonical(),
+                first.described(),
+                second.described(),
+            ));
         } else if is_same_address(known.canonical(), other.canonical()) {
             catalog.notices.push(format!(
                 "`{}` is listed twice; what stands first counts ({})",

@@ -242,6 +242,9 @@ pub fn load(
         });
     }
     let mut catalog = join::join(&context, lists, pages.as_ref(), &files);
+    if catalog.items.is_empty() && catalog.problems.is_empty() {
+        catalog.problems.extend(all_foreign(site, &catalog.foreign));
+    }
     let left = site.markdown.as_deref();
     let left = left.and_then(|pattern| markdown::left_beside(&context, pattern, &files));
     catalog.notices.extend(left);
@@ -256,6 +259,20 @@ pub fn load(
         }
     }
     Ok(catalog)
+}
+
+/// Says that every article is another site's; none if that is not so, or there are none.
+fn all_foreign(site: &Site, foreign: &[String]) -> Option<String> {
+    let first = foreign.first()?;
+    let articles = match foreign.len() {
+        1 => "the only article is".to_owned(),
+        count => format!("none of {count} articles is"),
+    };
+    let not = if foreign.len() == 1 { "not " } else { "" };
+    Some(format!(
+        "{articles} {not}below `site.url` (`{}`), see `{first}`: is `site.url` the site's address?",
+        site.url
+    ))
 }
 
 /// What every part of the work needs.

@@ -132,10 +132,11 @@ fn what_is_planned_into_closed_hours_waits_until_they_open() {
     let mut check = |published: &str, publish_at: Option<&str>| {
         item.published = Some(at(published));
         item.settings.publish_at = publish_at.map(at);
-        match decide(None, Some(item), rules, true, at("2026-11-29T12:00:00Z")) {
-            Step::Later { until, why } => format!("{until}: {why}"),
-            step => format!("{step:?}"),
-        }
+        let step = decide(None, Some(item), rules, true, at("2026-11-29T12:00:00Z"));
+        let Step::Later { until, why } = step else {
+            panic!("{step:?}");
+        };
+        format!("{until}: {why}")
     };
     let delay = "2026-11-30T08:00:00.000Z: the channel's `delay`";
     assert_eq!(check("2026-11-29T11:30:00Z", None), delay);

@@ -277,6 +277,37 @@ fn what_can_not_be_an_item_is_left_out_with_its_reason() {
 }
 
 #[test]
+fn a_wrong_address_of_the_site_does_not_look_like_a_site_without_articles() {
+    let elsewhere =
+        |path: &str| entry(path, "A", "2026-01-02").replace("blog.example", "www.blog.example");
+    let check = |entries: &[String]| {
+        let said = shown(&TestSite::new().feed(&entries.concat()).load());
+        said.into_iter()
+            .filter(|line| !line.starts_with("foreign "))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        check(&[elsewhere("/a/"), elsewhere("/b/")]),
+        [
+            "problem: none of 2 articles is below `site.url` (`https://blog.example/`), see `https://www.blog.example/a/`: \
+          is `site.url` the site's address?"
+        ]
+    );
+    assert_eq!(
+        check(&[elsewhere("/a/")]),
+        [
+            "problem: the only article is not below `site.url` (`https://blog.example/`), see `https://www.blog.example/a/`: \
+          is `site.url` the site's address?"
+        ]
+    );
+    assert_eq!(
+        check(&[elsewhere("/a/"), entry("/b/", "B", "2026-01-02")]),
+        ["b: B"]
+    );
+    assert_eq!(check(&[]), [""; 0]);
+}
+
+#[test]
 fn two_addresses_with_one_id_are_both_left_out() {
     let feed = [
         entry("/a/", "One", "2026-01-02"),
@@ -293,6 +324,28 @@ fn two_addresses_with_one_id_are_both_left_out() {
             "problem: `https://blog.example/a/` and `https://blog.example/a` would both be the item `a`: both are left out; give each article an address of its own",
         ]
     );
+    // One address, and all else says that they are two.
+    let with_guid = |title: &str, guid: &str| {
+        let guid = format!("<id>{guid}</id></entry>");
+        entry("/e/", title, "2026-01-02").replace("</entry>", &guid)
+    };
+    let check = |entries: [String; 2]| shown(&TestSite::new().feed(&entries.concat()).load());
+    assert_eq!(
+        check([with_guid("One", "tag:1"), with_guid("Two", "tag:2")]),
+        [
+            "problem: `https://blog.example/e/` is the address of two articles, _site/feed.xml, entry 1 (\"One\") and \
+          _site/feed.xml, entry 2 (\"Two\"): none of them is announced; give each its own"
+        ]
+    );
+    for again in [with_guid("One", "tag:2"), with_guid("Edited", "tag:1")] {
+        assert_eq!(
+            check([with_guid("One", "tag:1"), again]),
+            [
+                "e: One",
+                "notice: `https://blog.example/e/` is listed twice; what stands first counts (_site/feed.xml, entry 1)"
+            ]
+        );
+    }
     // Two articles may also claim one address in their front matter.
     let feed = [
         entry("/c/", "C", "2026-01-02"),
