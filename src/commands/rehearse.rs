@@ -74,7 +74,8 @@ pub(super) fn rehearse(
     let repository = scratch::clone_in(scratch.path(), &stage.branch, &stage.ledger, begins_at)
         .map_err(|error| Failure::new(Exit::Ledger, error))?;
     let mut store = open_store(&repository, &world.config.ledger, &environment, &clock)?;
-    let selection = world.selection_before(&arguments.output, &mut store)?;
+    let mut selection = world.selection_before(&arguments.output, &mut store)?;
+    selection.rehearses = true;
     tell_notices(&world, terminal);
     let limits = Limits {
         deadline: None,

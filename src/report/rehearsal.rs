@@ -7,7 +7,9 @@ use chrono_tz::Tz;
 
 use crate::engine::ending::Ending;
 use crate::git::scratch::Logged;
+use crate::model::delivery::State;
 use crate::model::time::Timestamp;
+use crate::plan::outlook::{Outlook, Standing};
 use crate::sandbox::SandboxPost;
 
 use super::human::{self, Titles};
@@ -80,6 +82,16 @@ pub fn text(facts: &Facts<'_>) -> String {
             facts.counted.duplicates
         ),
     );
+    let deliveries = &facts.ending.deliveries;
+    let is_left = |delivery: &Outlook| {
+        delivery.standing == Standing::KeptBack || delivery.state == Some(State::Skipped)
+    };
+    if !deliveries.is_empty() && deliveries.iter().all(is_left) {
+        text.push_str(
+            "Nothing was played. `sayonce rehearse --item ARTICLE` plays an article whatever the baseline and the flood \
+             guards say.\n",
+        );
+    }
     put_log(&mut text, facts);
     text
 }

@@ -146,6 +146,32 @@ fn a_rehearsal_goes_on_where_the_ledger_is() {
     assert_eq!(site.writes(), "mastodon 3");
 }
 
+/// A site with a history is not announced by accident; in a rehearsal that can be looked at.
+#[test]
+fn an_article_that_is_named_is_rehearsed_whatever_keeps_it_back() {
+    let site = mastodon().articles(7).every_channel(UNHURRIED).start();
+    let speed = ["rehearse", "--speed", "20"];
+    let hint = "\nNothing was played. `sayonce rehearse --item ARTICLE` plays an article whatever the baseline and the flood guards say.\n";
+    let check = || {
+        let said = site
+            .program_without_secrets(&site.path("site"), &speed)
+            .run();
+        assert!(said.stdout.contains(hint), "{}", said.stdout);
+        let ran = rehearse(&site, &["--item", "article-2"]);
+        ran.assert_code(0);
+        assert_eq!(ran.deliveries(), "article-2 mastodon done response 1\n");
+        assert_eq!(ran.json()["posts"][0]["count"], 1);
+    };
+    check();
+    site.sayonce(&["baseline"]).assert_code(0);
+    check();
+    assert_eq!(site.writes(), "mastodon 0");
+    // Nothing but a rehearsal lets it through.
+    let ran = site.run(&["--item", "article-2"]);
+    ran.assert_code(0);
+    assert_eq!(site.writes(), "mastodon 0");
+}
+
 #[test]
 fn a_rehearsal_works_in_a_clone_of_depth_one_and_on_a_branch_of_the_ledgers_own() {
     let site = mastodon()
