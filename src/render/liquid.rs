@@ -39,6 +39,7 @@ pub(super) fn convert(markdown: &str) -> Result<String, String> {
     let text = markdown
         .trim_start_matches(['\n', '\r'])
         .replace("\r\n", "\n");
+    let text = without_raw_in_code(&text);
     let text = with_fences(&text)?;
     let text = without_needless_raw(&text)?;
     let first = text.lines().next().unwrap_or_default();
@@ -109,13 +110,30 @@ struct Highlight<'t> {
     content: Range<usize>,
 }
 
-/// Writes `highlight` blocks as fenced code.
-fn with_fences(text: &str) -> Result<String, String> {
-    let blocks = highlights(text);
-    if blocks.is_empty() {
-        return Ok(text.to_owned());
+/// Takes the `raw` tags out of code, as a generator with Liquid does on the site's own page.
+///
+/// Where code shows Liquid outside of them, the generator is none of these, and they are part of what is shown.
+fn without_raw_in_code(text: &str) -> String {
+    let code = code_beside(text, &highlights(text));
+    let mut tags = Vec::new();
+    let mut in_raw = false;
+    for token in tokens(text) {
+        let is_in_code = is_in(&code, token.range.start);
+        let name = token.name();
+        if name == if in_raw { "endraw" } else { "raw" } {
+            in_raw = !in_raw;
+            if is_in_code {
+                tags.push((alone_on_its_line(text, token.range), String::new()));
+            }
+        } else if is_in_code && !in_raw {
+            return text.to_owned();
+        }
     }
-    // What the blocks have in them would be read as Markdown.
+    edited(text, tags)
+}
+
+/// Returns where code is, as if the blocks had nothing in them that is read as Markdown.
+fn code_beside(text: &str, blocks: &[Highlight<'_>]) -> Vec<Range<usize>> {
     let masks = blocks.iter().map(|block| {
         let content = text.get(block.content.clone()).unwrap_or_default();
         let mask = content
@@ -123,7 +141,16 @@ fn with_fences(text: &str) -> Result<String, String> {
             .map(|byte| if byte == b'\n' { '\n' } else { 'x' });
         (block.content.clone(), mask.collect())
     });
-    let code = code(&edited(text, masks.collect()));
+    code(&edited(text, masks.collect()))
+}
+
+/// Writes `highlight` blocks as fenced code.
+fn with_fences(text: &str) -> Result<String, String> {
+    let blocks = highlights(text);
+    if blocks.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let code = code_beside(text, &blocks);
     let mut edits = Vec::new();
     for block in &blocks {
         if is_in(&code, block.range.start) {
@@ -148,11 +175,14 @@ fn highlights(text: &str) -> Vec<Highlight<'_>> {
     let mut blocks = Vec::new();
     let mut open: Option<(Token<'_>, &str)> = None;
     let mut in_raw = false;
-    for token in tokens(text) {
+    let tokens = tokens(text);
+    let last_end = tokens.iter().rposition(|token| token.name() == "endraw");
+    for (index, token) in tokens.into_iter().enumerate() {
         match (token.name(), &open) {
             ("endraw", _) => in_raw = false,
             _ if in_raw => {}
-            ("raw", _) => in_raw = true,
+            // One that is never closed is shown in code.
+            ("raw", _) => in_raw = last_end.is_some_and(|last| index < last),
             ("highlight", None) => {
                 let (before, _) = text.split_at(token.range.start);
                 let line = before.rsplit('\n').next().unwrap_or_default();
@@ -403,6 +433,32 @@ mod tests {
         // dev.to reads Liquid there.
         assert_eq!(check("    ```\n\n{{ x }}"), "refused: {{ x");
         assert_eq!(check("a\n\n    {{ x }}"), "refused: {{ x");
+    }
+
+    #[test]
+    fn raw_tags_in_code_go_where_the_generator_takes_them_away() {
+        for (given, expected) in [
+            (
+                "use `{% raw %}{{ x }}{% endraw %}` here",
+                "use `{{ x }}` here",
+            ),
+            (
+                "```liquid\n{% raw %}\n{{ x }}\n{% endraw %}\n```\n",
+                "```liquid\n{{ x }}\n```\n",
+            ),
+            (
+                "`{% raw %}{% raw %}{% endraw %}`\n\n{% highlight a %}\nx\n{% endhighlight %}",
+                "`{% raw %}`\n\n```a\nx\n```",
+            ),
+            (
+                "{% highlight a %}\n{{ x }} `\n{% endhighlight %}\n`{% raw %}{% x %}{% endraw %}`",
+                "```a\n{{ x }} `\n```\n`{% x %}`",
+            ),
+        ] {
+            assert_eq!(check(given), expected);
+        }
+        let shown = "`{{ y }}` is `{% raw %}{{ y }}{% endraw %}`";
+        assert_eq!(check(shown), shown);
     }
 
     #[test]
