@@ -56,6 +56,6 @@ impl Core {
         let prepared = self.prepared_for(id);
         compose_change(item, channel, limits, stamp, shown.as_ref(), &prepared)
             .map(|rendered| (rendered.post, edition))
-            .map_err(|error| error.to_string())
+            .map_err(|error| error.about(item, channel.name()))
     }
 }

@@ -211,7 +211,7 @@ impl Core {
             (earlier, Some(item), Again::Fresh | Again::Frozen) => {
                 let stamp = Stamp::Fresh { now, entropy };
                 let rendered = compose_with(item, channel, limits, stamp, &prepared)
-                    .map_err(|error| error.to_string())?;
+                    .map_err(|error| error.about(item, channel.name()))?;
                 // A changed rendering is another action than the one that surely failed, and so is one that is to be looked at.
                 let edition = earlier
                     .map_or(edition_floor, |(edition, _)| edition + 1)

@@ -260,7 +260,7 @@ pub fn outlook(
                     outlook.notes = rendered.notes;
                 }
                 Err(error) if record.is_none() => {
-                    outlook.reason = Some(error.to_string());
+                    outlook.reason = Some(error.about(item, channel.name()));
                     outlook.standing = Standing::NeedsPerson;
                 }
                 Err(_) => {}
@@ -394,6 +394,8 @@ fn describe(outlook: &mut Outlook, step: Step) {
                     .to_owned(),
             );
         }
+        // What can't be sent as it is needs no approval.
+        Step::NeedsApproval if outlook.standing == Standing::NeedsPerson => {}
         Step::NeedsApproval => {
             let (verb, does) = match outlook.operation {
                 Operation::Publish => ("approve", "sends it"),

@@ -25,6 +25,7 @@ use url::Url;
 
 use crate::config::{ChannelConfig, ServiceConfig};
 use crate::model::channel::Kind;
+use crate::model::ids::ChannelName;
 use crate::model::item::{Item, ItemChannelSettings, ItemImage};
 use crate::model::media::{Picture, PictureWish, PlannedPicture, Prepared, Wants};
 use crate::model::outcome::ServerLimits;
@@ -100,6 +101,29 @@ pub enum RenderError {
         /// What it lacks.
         field: &'static str,
     },
+}
+
+impl RenderError {
+    /// Says it with the file of the article, where the article's own text for a channel is at fault.
+    pub fn about(&self, item: &Item, channel: &ChannelName) -> String {
+        let is_text = match self {
+            Self::Template { .. } | Self::Empty | Self::TooLong { .. } => true,
+            Self::Url { .. }
+            | Self::NoTitle
+            | Self::NoPicture
+            | Self::BodyTooLong { .. }
+            | Self::NoStamp { .. } => false,
+        };
+        let settings = item.settings.channels.get(channel);
+        let has_own = matches!(
+            settings,
+            Some(ItemChannelSettings::Custom { text: Some(_), .. })
+        );
+        match &item.source_file {
+            Some(file) if is_text && has_own => format!("{file}: `sayonce.{channel}`: {self}"),
+            Some(_) | None => self.to_string(),
+        }
+    }
 }
 
 /// Returns what has to be found before the post of `item` for `channel` is written with [`compose_with`].

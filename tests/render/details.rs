@@ -33,6 +33,30 @@ fn an_address_outside_the_directory_of_its_key_is_refused_before_the_claim() {
 }
 
 #[test]
+fn an_articles_own_text_is_named_with_its_file_where_it_is_at_fault() {
+    let check = |text: Option<&str>, template: &str| {
+        let mut item = with_custom(item(&"word ".repeat(300)), text, None);
+        item.source_file = Some("_posts/hello.md".to_owned());
+        let channel = channel("mastodon", &format!("template = '{template}'"));
+        let error = render(&item, &channel).unwrap_err();
+        error.about(&item, channel.name())
+    };
+    assert_eq!(
+        check(Some("{{ titel }}"), "{{ title }}"),
+        "_posts/hello.md: `sayonce.c`: the template can't be rendered: line 1: there is no variable `titel` (did you mean \
+         `title`?)"
+    );
+    let long = "x ".repeat(600);
+    let too_long =
+        "the text has 1224 characters, 500 are allowed, and nothing more can be shortened";
+    assert_eq!(
+        check(Some(&long), "{{ title }}"),
+        format!("_posts/hello.md: `sayonce.c`: {too_long}")
+    );
+    assert_eq!(check(None, &long), too_long);
+}
+
+#[test]
 fn a_template_shows_front_matter_and_nothing_where_there_is_none() {
     let fields = serde_json::json!({
         "subtitle": "{{ title }}", "weight": 3, "places": ["Rome", "Oslo"], "params": { "mood": "calm" }, "none": null,
@@ -510,7 +534,7 @@ fn the_series_of_the_article_is_that_on_devto_unless_the_channel_says_another() 
 
 #[test]
 fn a_post_in_two_steps_is_written_before_and_names_what_was_made() {
-    let channel = channel("http", "preset = 'threads'");
+    let channel = channel("http", "preset = 'threads'\nvalues = { user = 1 }");
     let item = item("Hello");
     let limits = ServerLimits::default();
     let draft = wants(&item, &channel).draft.unwrap();
