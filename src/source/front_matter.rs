@@ -159,7 +159,7 @@ struct ExcerptText {
 
 #[derive(Deserialize)]
 struct TagTexts {
-    tags: Vec<String>,
+    tags: Vec<Option<String>>,
 }
 
 /// Reads numbers and flags again as the text that stands in the file.
@@ -327,8 +327,8 @@ mod tests {
             *json!({"title": "1.10", "slug": "2026", "tags": ["a", "3.10"], "date": "2026-01-02", "version": "4.4.1", "at": "2026-01-02 10:00:00 +0100"}).as_object().unwrap()
         );
         assert_eq!(
-            check("---\ntitle: Yes\ndescription: 1.10\ntags: [on, 7]\ndraft: true\n---\n"),
-            r#"{"title":"Yes","description":"1.10","tags":["on","7"],"draft":true} | "#
+            check("---\ntitle: Yes\ndescription: 1.10\ntags: [on, 1.10, null]\ndraft: true\n---\n"),
+            r#"{"title":"Yes","description":"1.10","tags":["on","1.10",null],"draft":true} | "#
         );
         assert_eq!(check("---\ntitle: true\n---\n"), r#"{"title":"true"} | "#);
         assert_eq!(

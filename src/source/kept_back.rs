@@ -97,9 +97,9 @@ impl<'a> KeptBack<'a> {
         if files.is_empty() {
             return None;
         }
-        let named: Vec<String> = files
-            .iter()
-            .filter_map(|number| self.files.get(*number))
+        let own = files.iter().filter_map(|number| self.files.get(*number));
+        let named: Vec<String> = own
+            .clone()
             .map(|file| self.described(group, file))
             .collect();
         let in_which = if named.len() == 1 {
@@ -107,8 +107,13 @@ impl<'a> KeptBack<'a> {
         } else {
             "in the one that is"
         };
+        let or_a_date = if own.clone().any(|file| file.day(self.timezone).is_none()) {
+            ", or a date that can be read"
+        } else {
+            ""
+        };
         let problem = format!(
-            "`{}` is left out, since it may be the article of {}; set `canonical_url` or `permalink` {in_which}, or a date that can be read",
+            "`{}` is left out, since it may be the article of {}; set `canonical_url` or `permalink` {in_which}{or_a_date}",
             item.canonical_url,
             named.join(" or of ")
         );
@@ -137,7 +142,14 @@ impl<'a> KeptBack<'a> {
             (Some(own), Some(day)) if !dates::about_same_day(own, day) => {
                 format!("its date is {own}, and the article's {day}")
             }
-            (Some(_), _) => "its name does not tell it from others".to_owned(),
+            (Some(_), _) => {
+                let segment = markdown::last_segment(group.canonical()).unwrap_or_default();
+                if file.slug_forms().contains(&segment) {
+                    "its name does not tell it from others".to_owned()
+                } else {
+                    "its name is not the address's".to_owned()
+                }
+            }
         }
     }
 }
@@ -148,11 +160,14 @@ fn file_names(file: &MarkdownFile) -> BTreeSet<String> {
         .iter()
         .flat_map(|parsed| parsed.canonical.iter().chain(&parsed.permalink))
         .filter_map(|address| markdown::last_segment(address));
+    // Some make the address of the title.
+    let title = file.parsed.iter().filter_map(|parsed| parsed.title.clone());
     file.slugs
         .iter()
         .chain(&file.path_names)
         .cloned()
         .chain(addresses)
+        .chain(title)
         .flat_map(|name| name_keys(&name))
         .collect()
 }

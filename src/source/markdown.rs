@@ -441,10 +441,13 @@ fn read_settings(
     document: &Document<'_>,
 ) -> Result<Option<AuthorSays>, String> {
     let places: [&[&str]; 3] = [&["sayonce"], &["extra", "sayonce"], &["params", "sayonce"]];
-    let Some((place, value)) = places
+    let said: Vec<_> = places
         .iter()
-        .find_map(|place| Some((place, nested(&document.fields, place)?)))
-    else {
+        .filter_map(|place| Some((place, nested(&document.fields, place)?)))
+        .collect();
+    // Whoever says in one place that it is not to be announced means it, whatever another place says.
+    let silence = said.iter().find(|(_place, value)| **value == false);
+    let Some((place, value)) = silence.or(said.first()) else {
         return Ok(None);
     };
     settings::read(value, known_channels, timezone)

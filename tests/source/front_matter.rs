@@ -261,6 +261,27 @@ fn authors_settings_are_read_from_front_matter_and_manifest() {
 }
 
 #[test]
+fn of_two_places_the_one_that_says_no_counts() {
+    let check = |front_matter: &str| {
+        let site = TestSite::new()
+            .feed(&entry("/hello/", "A", "2026-01-02"))
+            .post(
+                "_posts/2026-01-02-hello.md",
+                &format!("---\n{front_matter}\n---\n"),
+            );
+        shown(&site.load()).join("; ")
+    };
+    assert_eq!(
+        check("sayonce: { edition: 2 }\nparams: { sayonce: false }"),
+        "hello: A (`sayonce: false` in its front matter)"
+    );
+    assert_eq!(
+        check("sayonce: { edition: 2 }\nextra: { sayonce: { edition: 3 } }"),
+        "hello: A"
+    );
+}
+
+#[test]
 fn a_series_is_one_name_in_whatever_form_the_generator_has_it() {
     let feed = entry("/hello/", "A", "2026-01-02");
     let check = |header: &str| {

@@ -90,7 +90,7 @@ fn which_language_an_address_without_one_has_is_not_guessed() {
         shown(&site.load()),
         [
             "de/x: At /de/x/",
-            "problem: `https://blog.example/x/` is left out, since it may be the article of c/x.en.md (it has `sayonce: false`; its name does not tell it from others); set `canonical_url` or `permalink` in it, or a date that can be read",
+            "problem: `https://blog.example/x/` is left out, since it may be the article of c/x.en.md (it has `sayonce: false`; its name does not tell it from others); set `canonical_url` or `permalink` in it",
         ]
     );
 }
