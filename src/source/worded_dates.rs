@@ -174,7 +174,7 @@ fn set<T>(place: &mut Option<T>, value: T) -> Option<()> {
 /// Returns the number, from 1, of a name that is written whole or by its first letters, three at least.
 fn number_of(name: &str, names: &[&str]) -> Option<u32> {
     let is_name = |full: &&str| name.len() >= 3 && full.starts_with(name);
-    let index = names.iter().position(|full| is_name(full))?;
+    let index = names.iter().position(is_name)?;
     u32::try_from(index + 1).ok()
 }
 
