@@ -360,11 +360,11 @@ pub(super) fn examples(names: &[&str]) -> String {
 }
 
 /// Says which files fit no article, first those whose author set something: it is without effect.
-pub(super) fn unused_notice(
+pub(super) fn unused_notices(
     context: &Context<'_>,
     files: &[MarkdownFile],
     used: &BTreeSet<usize>,
-) -> Option<String> {
+) -> Vec<String> {
     let mut unused: Vec<&MarkdownFile> = files
         .iter()
         .enumerate()
@@ -374,8 +374,31 @@ pub(super) fn unused_notice(
         .map(|(_number, file)| file)
         .collect();
     unused.sort_by_key(|file| file.wish().is_none());
-    let unused: Vec<&str> = unused.iter().map(|file| file.path.as_str()).collect();
-    match unused.as_slice() {
+    let undated: Vec<String> = unused
+        .iter()
+        .filter_map(|file| Some(format!("{} (`{}`)", file.path, file.unreadable_date()?)))
+        .collect();
+    let undated: Vec<&str> = undated.iter().map(String::as_str).collect();
+    let undated_notice = (!undated.is_empty()).then(|| {
+        format!(
+            "{} a date that can't be read, so that the name alone joins no article with it: {}",
+            counted(undated.len(), "Markdown file has", "Markdown files have"),
+            examples(&undated)
+        )
+    });
+    let unused: Vec<&str> = unused
+        .iter()
+        .filter(|file| file.unreadable_date().is_none())
+        .map(|file| file.path.as_str())
+        .collect();
+    undated_notice
+        .into_iter()
+        .chain(unused_notice(&unused))
+        .collect()
+}
+
+fn unused_notice(unused: &[&str]) -> Option<String> {
+    match unused {
         [] => None,
         [one] => Some(format!(
             "{one} belongs to no article that is listed (a feed shows only its newest)"

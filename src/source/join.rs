@@ -64,7 +64,7 @@ pub(super) fn join(
         }
     }
     if !files_list {
-        let unused = groups::unused_notice(context, files, &used);
+        let unused = groups::unused_notices(context, files, &used);
         catalog.notices.extend(unused);
     }
     if !plain_pages.is_empty() {

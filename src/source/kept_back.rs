@@ -137,7 +137,8 @@ impl<'a> KeptBack<'a> {
         match (file.day(timezone), group.day(timezone)) {
             (None, _) => match parsed.map(|parsed| &parsed.published) {
                 Some(DateField::Unreadable(text)) => format!("its date can't be read: `{text}`"),
-                Some(DateField::Missing | DateField::At(_)) | None => "it has no date".to_owned(),
+                Some(DateField::Missing | DateField::At(_)) => "it has no date".to_owned(),
+                None => "its date is not known".to_owned(),
             },
             (Some(own), Some(day)) if !dates::about_same_day(own, day) => {
                 format!("its date is {own}, and the article's {day}")

@@ -120,6 +120,14 @@ impl MarkdownFile {
         })
     }
 
+    /// Returns its date as it is written, if nothing can be made of it and its name has none.
+    pub(super) fn unreadable_date(&self) -> Option<&str> {
+        match &self.parsed.as_ref().ok()?.published {
+            DateField::Unreadable(text) if self.name_date.is_none() => Some(text),
+            DateField::Unreadable(_) | DateField::Missing | DateField::At(_) => None,
+        }
+    }
+
     /// Whether its author says that it is not to be announced.
     pub(super) fn wish_is_silence(&self) -> bool {
         self.parsed
@@ -127,9 +135,12 @@ impl MarkdownFile {
             .is_ok_and(|parsed| parsed.is_draft || parsed.author_says == Some(AuthorSays::Exclude))
     }
 
-    /// Returns what its author says of its announcement, in words; none if nothing.
+    /// Returns what its author says of its announcement, in words; none if nothing. Who knows what a file says that
+    /// can't be read.
     pub(super) fn wish(&self) -> Option<&'static str> {
-        let parsed = self.parsed.as_ref().ok()?;
+        let Ok(parsed) = &self.parsed else {
+            return Some("it can't be read");
+        };
         match &parsed.author_says {
             Some(AuthorSays::Exclude) => Some("it has `sayonce: false`"),
             _ if parsed.is_draft => Some("it is a draft"),

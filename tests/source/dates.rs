@@ -67,6 +67,17 @@ fn a_date_that_can_not_be_read_is_quoted() {
         check("/:year/:slug/", "_posts/x.md", "soon\nsayonce: false"),
         Vec::<String>::new()
     );
+    // Beside a feed, it is without effect, which is said.
+    let site = TestSite::new()
+        .feed(&entry("/x/", "A", "2026-01-02"))
+        .post("_posts/x.md", &dated("2 janvier 2026"));
+    assert_eq!(
+        shown(&site.load()),
+        [
+            "x: A",
+            "notice: 1 Markdown file has a date that can't be read, so that the name alone joins no article with it: _posts/x.md (`2 janvier 2026`)",
+        ]
+    );
     // The day in its name is as good.
     let name = "_posts/2023-01-29-x.md";
     let site = files("/:year/:slug/").post(name, &dated("2023-01-29 18:30:22 2023 -0800"));

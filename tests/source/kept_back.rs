@@ -198,6 +198,16 @@ fn names_are_found_as_generators_write_them() {
         "c/note1.md",
         "date: 2022-07-08\ntitle: My great title"
     ));
+    // A file that can't be read may say that, too.
+    let site = blog(&["/uber-uns/"]).file("c/Über uns.md", "---\na: [\n---\n");
+    let said = shown(&site.load());
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(
+        said.last().map(String::as_str),
+        Some(
+            "problem: `https://blog.example/uber-uns/` is left out, since it may be the article of c/Über uns.md (it can't be read; its date is not known); set `canonical_url` or `permalink` in it, or a date that can be read"
+        )
+    );
     assert!(left_out("/p/1", "c/x.md", "title: article  at /P/1"));
 }
 
