@@ -560,6 +560,8 @@ fn the_pages_examples_load() {
         .split("```toml\n")
         .skip(1)
         .filter_map(|rest| rest.split("```").next())
+        // An article's front matter.
+        .filter(|example| !example.starts_with("+++"))
         .collect();
     assert_eq!(examples.len(), 2);
     for example in &examples {

@@ -434,7 +434,7 @@ mod tests {
         is no template: unknown keyword argument 'audiance'|write it like `{{ text }}` or `{{ title | upper }}`
         is no template: cannot convert string to i64|write it like `{{ text }}` or `{{ title | upper }}`
         is no template: missing argument|write it like `{{ text }}` or `{{ title | upper }}`
-        names `current`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, key, now
+        names `current`, which is not there|the variables here are text, title, url, description, tags, hashtags, body, date, language, slug, front_matter, key, now
         names `current.etagg`, and there is no `update.current.values.etagg`|did you mean `current.etag`?
         names `current` without saying which|write `current.NAME`, with NAME a key of `update.current.values`
         names a secret, and what comes out is kept|use `value.NAME` for what may be seen
