@@ -8,7 +8,7 @@ version=0.9.3
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if [ "$(cargo about --version 2>/dev/null)" != "cargo-about $version" ]; then
-    echo "this needs cargo-about $version: cargo install --locked cargo-about@$version" >&2
+    echo "this needs cargo-about $version: cargo install --locked --features cli cargo-about@$version" >&2
     exit 1
 fi
 scratch=$(mktemp -d)

@@ -210,6 +210,7 @@ fn merge(known: &mut Group, other: Group, origin: Origin, catalog: &mut Catalog)
         } else if let Some(second) = other
             .from(origin)
             .filter(|second| is_another_article(&first, second))
+            .filter(|_| is_same_address(known.canonical(), other.canonical()))
         {
             known.is_left_out = true;
             catalog.problems.push(format!(

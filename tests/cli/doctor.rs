@@ -256,7 +256,7 @@ fn texts_that_do_not_fit() {
 fn the_key_file_is_looked_for_on_the_site_itself() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let site = Plan::of(&[("search", Kind::IndexNow)]).articles(1).start();
+    let site = Plan::of(&[("search", Kind::IndexNow)]).articles(0).start();
     let configuration = site.configuration();
     let own = configuration.replace("https://blog.example", &format!("http://{address}"));
     site.write("sayonce.toml", &own);
