@@ -35,6 +35,14 @@ fn an_empty_declaration_is_told_all_that_it_needs() {
 }
 
 #[test]
+fn what_a_preset_needs_in_many_places_is_asked_for_once() {
+    insta::assert_snapshot!(check("preset = \"threads\""), @r#"
+    sayonce.toml:4: `channels.own.account` names `value.user`, and there is no `values.user`
+      hint: write `values.user = "…"`: the account's number, the `id` that `https://graph.threads.net/v1.0/me?fields=id&access_token=…` answers
+    "#);
+}
+
+#[test]
 fn unknown_keys_are_refused_at_every_depth() {
     insta::assert_snapshot!(check(r#"
 reciept = "none"

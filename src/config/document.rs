@@ -10,6 +10,9 @@ use toml::de::{DeTable, DeValue};
 use super::Problem;
 use super::suggest::closest;
 
+/// How a problem says that something is nowhere defined.
+pub(super) const LACKING: &str = ", and there is no ";
+
 /// Byte offset of something in the file; none for what is not there.
 pub(super) type Place = Option<usize>;
 
@@ -94,6 +97,15 @@ impl<'d> Findings<'d> {
     /// Returns problems and warnings, each in the order of the file.
     pub(super) fn finish(mut self) -> (Vec<Problem>, Vec<String>) {
         self.problems.sort_by_key(|(place, _)| *place);
+        // A preset names what it needs in many templates, all at the preset's own place.
+        let is_lacking = |problem: &Problem| problem.message.contains(LACKING);
+        self.problems
+            .dedup_by(|(place, problem), (first_place, first)| {
+                place == first_place
+                    && problem.hint == first.hint
+                    && is_lacking(problem)
+                    && is_lacking(first)
+            });
         self.warnings.sort_by_key(|(place, _)| *place);
         (
             self.problems

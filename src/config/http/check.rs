@@ -6,6 +6,7 @@ use std::sync::Arc;
 use minijinja::{Environment, ErrorKind, Value, context};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::super::document::LACKING;
 use super::super::fields::{FRONT_MATTER, front_matter};
 use super::super::suggest::closest;
 use super::super::template;
@@ -268,7 +269,7 @@ fn check_field(
         (None, None) => format!("write `{table}.{field} = \"…\"`"),
     };
     Err((
-        format!("names `{root}.{field}`, and there is no `{table}.{field}`"),
+        format!("names `{root}.{field}`{LACKING}`{table}.{field}`"),
         hint,
     ))
 }
