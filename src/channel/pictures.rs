@@ -37,6 +37,8 @@ const STEPS: [(u32, u8); 6] = [
 pub(crate) struct Pictures {
     size_max: usize,
     held: BTreeMap<String, Vec<u8>>,
+    /// How many prepared posts show each of them.
+    wanted: BTreeMap<String, usize>,
 }
 
 impl Pictures {
@@ -45,6 +47,7 @@ impl Pictures {
         Self {
             size_max,
             held: BTreeMap::new(),
+            wanted: BTreeMap::new(),
         }
     }
 
@@ -67,6 +70,7 @@ impl Pictures {
             height: fitted.height,
             attached: None,
         };
+        *self.wanted.entry(sha256.clone()).or_default() += 1;
         self.held.insert(sha256, fitted.bytes);
         Ok(picture)
     }
@@ -93,9 +97,14 @@ impl Pictures {
         self.held.get(&picture.sha256).map(Vec::as_slice)
     }
 
-    /// Lets go of a picture that is posted.
+    /// Lets go of a picture that is posted, unless another post that was prepared shows the same one.
     pub(crate) fn forget(&mut self, picture: &Picture) {
-        self.held.remove(&picture.sha256);
+        let wanted = self.wanted.entry(picture.sha256.clone()).or_default();
+        *wanted = wanted.saturating_sub(1);
+        if *wanted == 0 {
+            self.wanted.remove(&picture.sha256);
+            self.held.remove(&picture.sha256);
+        }
     }
 }
 

@@ -53,6 +53,8 @@ pub(super) struct Desk {
     pub(super) used_keys: BTreeSet<DeliveryId>,
     /// Deliveries that can't be sent as they are, with the reason.
     pub(super) unsendable: BTreeMap<DeliveryId, String>,
+    /// Deliveries whose post has to be read before it is changed and could not be, with the reason: left to the next run.
+    pub(super) unread: BTreeMap<DeliveryId, String>,
 }
 
 /// Whether a channel can be used.
@@ -102,6 +104,7 @@ impl Desk {
             prepared: BTreeMap::new(),
             used_keys: BTreeSet::new(),
             unsendable: BTreeMap::new(),
+            unread: BTreeMap::new(),
         }
     }
 

@@ -215,7 +215,9 @@ impl Core {
                     .not_live(&surveyed.id.item)
                     .filter(|_| self.outbox.row(&surveyed.id).is_none());
                 let elsewhere = self.waits_for_its_account(&surveyed.id);
-                let aside = match (elsewhere.as_ref().or(unsendable), &not_live) {
+                let unread = desk.and_then(|desk| desk.unread.get(&surveyed.id));
+                let not_yet = unread.or(not_live.as_ref());
+                let aside = match (elsewhere.as_ref().or(unsendable), not_yet) {
                     (Some(reason), _) => Some(Aside::Unsendable(reason)),
                     (None, Some(reason)) => Some(Aside::NotYet(reason)),
                     (None, None) => None,

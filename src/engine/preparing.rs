@@ -7,6 +7,7 @@ use crate::config::ChannelConfig;
 use crate::model::delivery::{self, Counts, Operation, Record};
 use crate::model::item::Item;
 use crate::model::media::{Picture, PictureWish, Prepared, Standing, Wants};
+use crate::model::notice::Notice;
 use crate::model::outcome::Wait;
 use crate::model::row::{DeliveryId, Row};
 use crate::model::time::Timestamp;
@@ -72,14 +73,15 @@ impl Core {
     }
 
     /// Takes what was found.
-    pub(super) fn found(&mut self, now: Timestamp, id: DeliveryId, prepared: Prepared) {
-        // The request that changes a post would fail on that, too.
+    pub(super) fn found(&mut self, id: DeliveryId, prepared: Prepared) {
+        // The request that changes a post would fail on that, too. It is the post's trouble, and not the channel's.
         if let Some(reason) = &prepared.unread {
+            let reason = format!("its post can't be read before it is changed: {reason}");
+            self.tell(Notice::Warning(format!("{id}: {reason}")));
             if let Some(desk) = self.desks.get_mut(&id.channel) {
                 desk.is_working = false;
+                desk.unread.insert(id, reason);
             }
-            let reason = format!("the post of {} can't be read: {reason}", id.item);
-            self.failed(now, &id.channel, None, &reason);
             return;
         }
         for note in &prepared.notes {

@@ -8,7 +8,7 @@ use crate::model::time::Timestamp;
 use crate::plan::decide::{Again, Step};
 use crate::plan::later::{Stand, stand, step};
 use crate::plan::survey::{Announce, Surveyed, Verdict};
-use crate::render::change::differs;
+use crate::render::change::says_otherwise;
 
 use super::core::Core;
 use super::desk::Desk;
@@ -88,10 +88,9 @@ impl Core {
         {
             return None;
         }
-        let unsendable = self
-            .desks
-            .get(channel.name())
-            .is_some_and(|desk| desk.unsendable.contains_key(&surveyed.id));
+        let unsendable = self.desks.get(channel.name()).is_some_and(|desk| {
+            desk.unsendable.contains_key(&surveyed.id) || desk.unread.contains_key(&surveyed.id)
+        });
         match (&surveyed.verdict, step) {
             (Verdict::InPlay, Step::Send { .. })
                 if is_new && self.setup.selection.announce == Announce::NothingNew =>
@@ -199,6 +198,6 @@ impl Core {
             && record
                 .claim
                 .as_ref()
-                .is_some_and(|claim| differs(item, channel, limit, &claim.post))
+                .is_some_and(|claim| says_otherwise(item, channel, limit, &claim.post))
     }
 }

@@ -112,8 +112,10 @@ impl Facts<'_> {
         let baselined = self.baseline.and_then(|baseline| baseline.get(name));
         if baselined.is_some_and(|items| items.contains_key(&delivery.id.item)) {
             // An old article that changed: its own date says nothing of when.
-            let claim = row?.publish()?.claim.as_ref()?;
-            return Some(claim.first_claimed_at);
+            let record = row?.publish()?;
+            let claimed_at = record.claim.as_ref().map(|claim| claim.first_claimed_at);
+            let decided_at = record.by.as_ref().map(|by| by.at);
+            return decided_at.or(claimed_at).or(record.settled_at);
         }
         let published =
             item.map_or_else(|| row.and_then(|row| row.published), |item| item.published);

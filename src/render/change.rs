@@ -78,14 +78,24 @@ pub fn compose_planned_change(
     compose_change(item, channel, limits, stamp, Some(shown), &had(shown))
 }
 
-/// Whether the post of `item` for `channel` would be another one than `shown`.
+/// Whether the post of `item` for `channel` would be another one than `shown`, also by the pictures that it wants.
 pub fn differs(item: &Item, channel: &ChannelConfig, limits: ServerLimits, shown: &Post) -> bool {
-    compose_planned_change(item, channel, limits, shown).is_ok_and(|rendered| {
-        let wished = super::pictures(item, channel);
-        said(&rendered.post) != said(shown)
-            // A picture that the post does not show yet has not been read.
-            || channel.kind() == Kind::Mastodon && wished != PlannedPicture::all_of(shown)
-    })
+    let wished = super::pictures(item, channel);
+    // A picture that the post does not show yet has not been read.
+    says_otherwise(item, channel, limits, shown)
+        || channel.kind() == Kind::Mastodon && wished != PlannedPicture::all_of(shown)
+}
+
+/// Whether the post of `item` for `channel` would say something else than `claimed`. Pictures don't count: what was claimed
+/// without one that could not be had would differ for ever.
+pub fn says_otherwise(
+    item: &Item,
+    channel: &ChannelConfig,
+    limits: ServerLimits,
+    claimed: &Post,
+) -> bool {
+    compose_planned_change(item, channel, limits, claimed)
+        .is_ok_and(|rendered| said(&rendered.post) != said(claimed))
 }
 
 /// Returns what a post says, without what a change says only to take something away.

@@ -39,7 +39,8 @@ impl Declared {
             .map_err(|reason| unread(&reason))?;
         answer.check_fresh().map_err(|reason| unread(&reason))?;
         let body = answer.json();
-        if judge::is_gone(&form.gone, answer.status, body.as_ref()) {
+        let is_usual = form.gone.is_empty() && matches!(answer.status, 404 | 410);
+        if is_usual || judge::is_gone(&form.gone, answer.status, body.as_ref()) {
             let said = self.http.describe(&answer);
             let reason = format!("the post is not there any more, so it can't be changed: {said}");
             return Err(refused(Refusal::Permanent, reason));

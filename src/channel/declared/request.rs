@@ -445,12 +445,10 @@ fn is_secret_part(part: &str) -> bool {
     part.len() >= SECRET_PART_LONG || (part.len() >= SECRET_PART_MIN && has_digit)
 }
 
-/// Writes a form in parts. The boundary comes from the claim, so that equal claims make equal bytes.
+/// Writes a form in parts. The boundary comes from the claim's key, so that a repeat has the same bytes.
 fn multipart(fields: &[(&str, String)], claim: Option<&Claim>) -> (String, Vec<u8>) {
-    let token = claim
-        .map(|claim| claim.token.to_string())
-        .unwrap_or_default();
-    let boundary = format!("sayonce-{token}");
+    let key = claim.map(|claim| claim.key.as_str()).unwrap_or_default();
+    let boundary = format!("sayonce-{key}");
     let part = |(name, value): &(&str, String)| {
         let name = name.replace('"', "%22");
         format!(

@@ -102,7 +102,10 @@ impl Mastodon {
         let answer = self.http.send(&request.by(Method::PUT)).of_write()?;
         let outcome = self.outcome_of_edit(&answer, &id);
         if matches!(outcome, Outcome::Accepted { .. }) {
-            for (picture, _alt) in &pictures {
+            let uploaded = pictures
+                .iter()
+                .filter(|(picture, _)| picture.attached.is_none());
+            for (picture, _alt) in uploaded {
                 self.pictures.forget(picture);
             }
         }

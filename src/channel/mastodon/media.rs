@@ -100,17 +100,36 @@ impl Mastodon {
             });
             let stands = stands.map(|place| shown.remove(place));
             let picture = match (taken, stands) {
-                (Some(picture), stands) => Some(Picture {
-                    attached: stands.and_then(|stands| stands.attached),
-                    ..picture
-                }),
-                (None, stands) => stands,
+                (Some(picture), Some(stands)) => {
+                    // It is there: its bytes are not needed.
+                    self.pictures.forget(&picture);
+                    Some(Picture {
+                        attached: stands.attached,
+                        ..picture
+                    })
+                }
+                (taken, stands) => taken.or(stands),
             };
-            found.notes.extend(reason.map(|reason| match picture {
-                Some(_) => format!("a picture of the post stays as it is: {reason}"),
-                None => format!("{}: {reason}", without(wants)),
-            }));
-            found.pictures.extend(picture);
+            match (picture, reason) {
+                (Some(picture), reason) => {
+                    found.notes.extend(
+                        reason.map(|reason| {
+                            format!("a picture of the post stays as it is: {reason}")
+                        }),
+                    );
+                    found.pictures.push(picture);
+                }
+                // What can't be had takes nothing else away.
+                (None, reason) => {
+                    let reason = reason.unwrap_or_default();
+                    return Prepared {
+                        notes: vec![format!(
+                            "the pictures of the post stay as they are, `sayonce update` tries again: {reason}"
+                        )],
+                        ..Prepared::default()
+                    };
+                }
+            }
         }
         found
     }
