@@ -345,6 +345,9 @@ mod tests {
                     .to_owned()
             )
         );
+        // Two posts were prepared with it.
+        pictures.forget(&picture);
+        assert!(pictures.bytes(&picture).is_some());
         pictures.forget(&picture);
         assert_eq!(pictures.bytes(&picture), None);
     }

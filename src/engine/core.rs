@@ -143,7 +143,7 @@ impl Core {
                 began_at,
                 lookup,
             } => self.looked(now, &delivery, operation, began_at, lookup),
-            Event::Prepared(delivery, prepared) => self.found(delivery, prepared),
+            Event::Prepared(delivery, prepared) => self.found(now, delivery, prepared),
             Event::CheckoutSeen(behind) => self.checkout_seen(behind),
             Event::Checked(item, result) => self.checked(now, item, result),
         }

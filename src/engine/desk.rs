@@ -53,8 +53,18 @@ pub(super) struct Desk {
     pub(super) used_keys: BTreeSet<DeliveryId>,
     /// Deliveries that can't be sent as they are, with the reason.
     pub(super) unsendable: BTreeMap<DeliveryId, String>,
-    /// Deliveries whose post has to be read before it is changed and could not be, with the reason: left to the next run.
-    pub(super) unread: BTreeMap<DeliveryId, String>,
+    /// Deliveries whose post has to be read before it is changed and could not be.
+    pub(super) unread: BTreeMap<DeliveryId, Unread>,
+}
+
+/// A post that could not be read before its change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unread {
+    /// How often that was tried in this run.
+    pub(super) tries: u32,
+    /// When it is tried again.
+    pub(super) until: Timestamp,
+    pub(super) reason: String,
 }
 
 /// Whether a channel can be used.

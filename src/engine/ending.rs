@@ -216,6 +216,7 @@ impl Core {
                     .filter(|_| self.outbox.row(&surveyed.id).is_none());
                 let elsewhere = self.waits_for_its_account(&surveyed.id);
                 let unread = desk.and_then(|desk| desk.unread.get(&surveyed.id));
+                let unread = unread.map(|unread| &unread.reason);
                 let not_yet = unread.or(not_live.as_ref());
                 let aside = match (elsewhere.as_ref().or(unsendable), not_yet) {
                     (Some(reason), _) => Some(Aside::Unsendable(reason)),

@@ -17,6 +17,7 @@ use crate::render::wants;
 use super::action::Action;
 use super::backoff::backoff;
 use super::core::Core;
+use super::desk::Unread;
 
 impl Core {
     /// Whether everything that a delivery's post needs is at hand, as far as it can be had; asks for it if not.
@@ -73,14 +74,23 @@ impl Core {
     }
 
     /// Takes what was found.
-    pub(super) fn found(&mut self, id: DeliveryId, prepared: Prepared) {
+    pub(super) fn found(&mut self, now: Timestamp, id: DeliveryId, prepared: Prepared) {
         // The request that changes a post would fail on that, too. It is the post's trouble, and not the channel's.
         if let Some(reason) = &prepared.unread {
             let reason = format!("its post can't be read before it is changed: {reason}");
             self.tell(Notice::Warning(format!("{id}: {reason}")));
             if let Some(desk) = self.desks.get_mut(&id.channel) {
                 desk.is_working = false;
-                desk.unread.insert(id, reason);
+                let tries = desk.unread.get(&id).map_or(1, |unread| unread.tries + 1);
+                let until = now.plus(backoff(tries));
+                desk.unread.insert(
+                    id,
+                    Unread {
+                        tries,
+                        until,
+                        reason,
+                    },
+                );
             }
             return;
         }

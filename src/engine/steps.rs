@@ -11,7 +11,7 @@ use crate::plan::survey::{Announce, Surveyed, Verdict};
 use crate::render::change::says_otherwise;
 
 use super::core::Core;
-use super::desk::Desk;
+use super::desk::{Desk, FAILURES_MAX};
 
 impl Core {
     /// Returns the next step of each delivery that takes part, oldest item first.
@@ -88,9 +88,9 @@ impl Core {
         {
             return None;
         }
-        let unsendable = self.desks.get(channel.name()).is_some_and(|desk| {
-            desk.unsendable.contains_key(&surveyed.id) || desk.unread.contains_key(&surveyed.id)
-        });
+        let desk = self.desks.get(channel.name());
+        let unsendable = desk.is_some_and(|desk| desk.unsendable.contains_key(&surveyed.id));
+        let unread = desk.and_then(|desk| desk.unread.get(&surveyed.id));
         match (&surveyed.verdict, step) {
             (Verdict::InPlay, Step::Send { .. })
                 if is_new && self.setup.selection.announce == Announce::NothingNew =>
@@ -98,6 +98,19 @@ impl Core {
                 None
             }
             (Verdict::InPlay | Verdict::Withdrawn, Step::Send { .. }) if unsendable => None,
+            (Verdict::InPlay | Verdict::Withdrawn, Step::Send { .. })
+                if unread.is_some_and(|unread| unread.tries >= FAILURES_MAX) =>
+            {
+                None
+            }
+            (Verdict::InPlay | Verdict::Withdrawn, Step::Send { .. })
+                if unread.is_some_and(|unread| unread.until > now) =>
+            {
+                unread.map(|unread| Step::Later {
+                    until: unread.until,
+                    why: unread.reason.clone(),
+                })
+            }
             (Verdict::Withdrawn, Step::Send { again }) => {
                 Some(self.withdrawn(&surveyed.id, again, readable))
             }

@@ -293,6 +293,8 @@ mod tests {
 
     use super::*;
     use crate::ledger::fixture::{claimed, doubted, proved, row};
+    use crate::model::delivery::{Decision, Event};
+    use crate::plan::outlook::blank;
 
     const CONFIG: &str = "[site]\nurl = \"https://blog.example\"\nfeed = \"feed.xml\"\n\
                           [channels.mastodon]\nkind = \"mastodon\"\nserver = \"https://mastodon.example\"\n";
@@ -310,6 +312,38 @@ mod tests {
             now: Timestamp::EPOCH,
         };
         facts.other_accounts()
+    }
+
+    #[test]
+    fn what_was_baselined_and_approved_is_due_since_the_approval() {
+        let config = Config::parse(Path::new("sayonce.toml"), CONFIG).unwrap();
+        let at = Timestamp::parse("2026-11-29T10:00:00Z").unwrap();
+        let by = Decision {
+            who: "me".to_owned(),
+            at,
+            verb: "approve".to_owned(),
+            why: None,
+        };
+        let row = row("a", "mastodon", [Event::Released { by }]);
+        let id = row.delivery_id();
+        let baseline = Baseline::from([(
+            id.channel.clone(),
+            [(id.item.clone(), None)].into_iter().collect(),
+        )]);
+        let due_since = |rows: BTreeMap<&DeliveryId, &Row>| {
+            let facts = Facts {
+                config: &config,
+                items: &BTreeMap::new(),
+                header: None,
+                baseline: Some(&baseline),
+                rows,
+                deliveries: &[],
+                now: at,
+            };
+            facts.due_since(&blank(&id, Operation::Publish, row.publish()))
+        };
+        assert_eq!(due_since([(&id, &row)].into()), Some(at));
+        assert_eq!(due_since(BTreeMap::new()), None);
     }
 
     #[test]

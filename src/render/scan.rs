@@ -233,7 +233,8 @@ fn with_gaps(text: &str, places: &[Range<usize>]) -> String {
     output
 }
 
-/// Whether a mark-up says where the address ends: `<…|`, `](…)`, or an attribute of HTML.
+/// Whether a mark-up says where the address ends: `<…|`, `](…)`, an attribute of HTML, `BBCode`, code, JSON, or Textile
+/// (`"title":…`).
 fn is_wrapped(before: &str, behind: &str) -> bool {
     [
         ("<", ">"),
@@ -241,6 +242,10 @@ fn is_wrapped(before: &str, behind: &str) -> bool {
         ("](", ")"),
         ("=\"", "\""),
         ("='", "'"),
+        ("=", "]"),
+        ("`", "`"),
+        (":\"", "\""),
+        ("\":", ""),
     ]
     .into_iter()
     .any(|(open, close)| before.ends_with(open) && behind.starts_with(close))
@@ -519,6 +524,10 @@ mod tests {
             ("<U|title>", "<U|title>"),
             ("<b>U</b>", "<b>U</b>"),
             ("[title](U),next", "[title](U),next"),
+            ("[url=U]title[/url]", "[url=U]title[/url]"),
+            ("\"title\":U next", "\"title\":U next"),
+            ("`U`", "`U`"),
+            ("{\"link\":\"U\"}", "{\"link\":\"U\"}"),
             ("<a href=\"U\">title</a>", "<a href=\"U\">title</a>"),
         ] {
             let [text, found] = [text, found].map(|text| text.replace('U', url));

@@ -18,6 +18,7 @@ use super::dates::{self, DateField};
 use super::languages::Languages;
 use super::listed::{Listed, Origin};
 use super::markdown::{self, MarkdownFile};
+use super::nearness;
 use super::page::{PageHead, Pages};
 use super::permalink;
 use super::{Catalog, Context, Lists};
@@ -70,7 +71,17 @@ impl Group {
                 is_article(&other.page) && title_of(&self.page) != title_of(&other.page)
             }
         };
-        are_different && is_same_address(self.canonical(), other.canonical())
+        // Copies and parts of an article name the article itself; a theme's mistake names neither.
+        let address = |group: &Self| match origin {
+            Origin::Pages => Some(group.page.as_ref()?.address.clone()),
+            Origin::Sitemap => Some(group.link.clone()),
+            Origin::Manifest | Origin::Feed | Origin::Markdown => None,
+        };
+        let is_own = [address(self), address(other)]
+            .iter()
+            .flatten()
+            .any(|address| is_page_of(address, other.canonical()));
+        are_different && !is_own && is_same_address(self.canonical(), other.canonical())
     }
 
     /// Returns the article's day, as the sources other than Markdown know it.
@@ -262,6 +273,23 @@ pub(super) fn two_addresses(one: &str, other: &str, id: &ItemId) -> String {
     )
 }
 
+/// Whether a page's canonical link is its own address.
+pub(super) fn is_its_own(page: &PageHead) -> bool {
+    page.canonical
+        .as_ref()
+        .is_some_and(|canonical| is_page_of(&page.address, canonical))
+}
+
+/// Whether an address is one of those under which a page may be online: `/a/index.html`, `/a/`, `/a`, `/a.html`.
+fn is_page_of(one: &str, other: &str) -> bool {
+    let bare = |address: &str| {
+        let address = address.strip_suffix("index.html").unwrap_or(address);
+        let address = address.strip_suffix(".html").unwrap_or(address);
+        address.trim_end_matches('/').to_owned()
+    };
+    is_same_address(&bare(one), &bare(other))
+}
+
 /// Whether two addresses differ at most in `http` and `https`, in an empty query, and in the fragment.
 pub(super) fn is_same_address(one: &str, other: &str) -> bool {
     let normal = |text: &str| {
@@ -287,7 +315,9 @@ pub(super) fn match_files(
     files: &[MarkdownFile],
     catalog: &mut Catalog,
 ) -> BTreeSet<usize> {
-    let candidates = FileIndex::new(context, groups, files).all_candidates(context, groups, files);
+    let index = FileIndex::new(context, groups, files);
+    let mut candidates = index.all_candidates(context, groups, files);
+    nearness::narrow(groups, &mut candidates, files);
     let mut claims: BTreeMap<usize, usize> = BTreeMap::new();
     for file in candidates.iter().flatten() {
         *claims.entry(*file).or_default() += 1;

@@ -23,7 +23,7 @@ use super::dates::{self, DateField};
 use super::groups::{self, Group, counted, examples, is_same_address, two_addresses};
 use super::kept_back::KeptBack;
 use super::listed::{Listed, Origin};
-use super::markdown::{MarkdownFile, Parsed};
+use super::markdown::{self, MarkdownFile, Parsed};
 use super::page::{PageHead, Pages, absolute};
 use super::settings::AuthorSays;
 use super::text::{collapse, showable, showable_link};
@@ -209,13 +209,21 @@ impl<'a> Facts<'a> {
         let of_change = || self.changed().cloned();
         let readable = fields.iter().find(|field| field.at().is_some());
         let unreadable = || fields.iter().find(|field| ***field != DateField::Missing);
+        // Where the generator looks the date up, what it wrote elsewhere is that date.
+        let mistaken = || {
+            unreadable().filter(|field| match field {
+                DateField::Unreadable(text) => !markdown::is_told_by_the_generator(text),
+                DateField::Missing | DateField::At(_) => true,
+            })
+        };
         // A file's name is as good as its front matter; what else there is may be another date than the one meant.
         readable
             .map(|field| (*field).clone())
             .or_else(of_name)
-            .or_else(|| unreadable().map(|field| (*field).clone()))
+            .or_else(|| mistaken().map(|field| (*field).clone()))
             .or_else(of_address)
             .or_else(of_change)
+            .or_else(|| unreadable().map(|field| (*field).clone()))
             .unwrap_or_default()
     }
 

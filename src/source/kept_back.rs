@@ -19,6 +19,7 @@ use super::dates::{self, DateField};
 use super::groups::Group;
 use super::languages::Languages;
 use super::markdown::{self, MarkdownFile};
+use super::nearness;
 use super::text::collapse;
 
 /// The files that say something and are no article's for certain.
@@ -54,7 +55,7 @@ impl<'a> KeptBack<'a> {
         let open = files
             .iter()
             .enumerate()
-            .filter(|(number, file)| file.wish().is_some() && !joined.contains(number));
+            .filter(|(number, _file)| !joined.contains(number));
         for (number, file) in open {
             for key in file_names(file) {
                 kept_back.by_name.entry(key).or_default().insert(number);
@@ -94,6 +95,7 @@ impl<'a> KeptBack<'a> {
             .copied()
             .filter(may_fit)
             .collect();
+        let files = self.without_others(group, item, files);
         if files.is_empty() {
             return None;
         }
@@ -118,6 +120,57 @@ impl<'a> KeptBack<'a> {
             named.join(" or of ")
         );
         Some(Found { files, problem })
+    }
+
+    /// Returns the files that say something, without those beside which another is plainly the article's: of its day, and
+    /// nearer to it, or as near while they are drafts, of which there should be no article.
+    fn without_others(
+        &self,
+        group: &Group,
+        item: &Item,
+        files: BTreeSet<usize>,
+    ) -> BTreeSet<usize> {
+        let file = |number: &usize| self.files.get(*number);
+        let others = files.iter().filter_map(file);
+        let others = others.filter(|file| file.wish().is_none() && self.is_of_day(group, file));
+        let nearest = others.map(|file| self.nearness(group, item, file)).max();
+        let says_most = |file: &MarkdownFile| {
+            let own = self.nearness(group, item, file);
+            let is_draft = file.parsed.as_ref().is_ok_and(|parsed| parsed.is_draft);
+            match nearest {
+                None => true,
+                Some(other) if is_draft => own > other,
+                Some(other) => own >= other,
+            }
+        };
+        let mut files = files;
+        files.retain(|number| {
+            file(number).is_some_and(|file| file.wish().is_some() && says_most(file))
+        });
+        files
+    }
+
+    fn is_of_day(&self, group: &Group, file: &MarkdownFile) -> bool {
+        let days = file.day(self.timezone).zip(group.day(self.timezone));
+        days.is_some_and(|(own, day)| dates::about_same_day(own, day))
+    }
+
+    /// Returns how much of a file is as the article has it: the day, the name, the title, directories, the language.
+    fn nearness(&self, group: &Group, item: &Item, file: &MarkdownFile) -> usize {
+        let parsed = file.parsed.as_ref().ok();
+        let names = file_names(file);
+        let has_name = markdown::last_segment(group.canonical())
+            .is_some_and(|segment| !name_keys(&segment).is_disjoint(&names));
+        let title = parsed.and_then(|parsed| parsed.title.as_deref());
+        let has_title = title.is_some_and(|title| title_key(title) == title_key(&item.title));
+        let language = parsed.and_then(|parsed| parsed.language.as_deref());
+        let language = file.language.as_deref().or(language).map(primary);
+        let has_language = language.is_some() && language == item.language.as_deref().map(primary);
+        let day = if self.is_of_day(group, file) { 4 } else { 0 };
+        day + usize::from(has_name) * 2
+            + usize::from(has_title) * 2
+            + usize::from(has_language)
+            + nearness::shared(file, group.canonical())
     }
 
     fn described(&self, group: &Group, file: &MarkdownFile) -> String {
@@ -153,6 +206,12 @@ impl<'a> KeptBack<'a> {
             }
         }
     }
+}
+
+/// Returns the language of a tag, without region and script.
+fn primary(tag: &str) -> String {
+    let tag = tag.to_lowercase();
+    tag.split(['-', '_']).next().unwrap_or_default().to_owned()
 }
 
 fn file_names(file: &MarkdownFile) -> BTreeSet<String> {

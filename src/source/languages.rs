@@ -101,7 +101,7 @@ impl Languages {
 }
 
 /// Returns the segments of an address but the last, in the form of tags.
-fn directories(address: &str) -> BTreeSet<String> {
+pub(super) fn directories(address: &str) -> BTreeSet<String> {
     let Ok(url) = Url::parse(address) else {
         return BTreeSet::new();
     };
@@ -134,7 +134,7 @@ fn is_tag(suffix: &str) -> bool {
     letters(primary, &[2, 3]) && rest.is_none_or(|rest| letters(rest, &[2, 4]) || is_area(rest))
 }
 
-fn normal(tag: &str) -> String {
+pub(super) fn normal(tag: &str) -> String {
     tag.to_lowercase().replace('_', "-")
 }
 

@@ -17,7 +17,7 @@ use super::fields::{
 };
 use super::files::{self, FILES_MAX};
 use super::front_matter::{self, Document};
-use super::languages;
+use super::languages::{self, Languages};
 use super::page::absolute;
 use super::patterns;
 use super::permalink;
@@ -112,6 +112,15 @@ impl MarkdownFile {
             .collect()
     }
 
+    /// Puts the name with all its dots before the one without what looks like a language.
+    fn take_name_literally(&mut self) {
+        let is_own_slug = self.slugs != self.path_names;
+        self.path_names.rotate_right(1);
+        if !is_own_slug {
+            self.slugs.clone_from(&self.path_names);
+        }
+    }
+
     /// Whether no article is to be expected yet: a draft, or dated in the future.
     pub(super) fn is_yet_to_come(&self, now: Timestamp) -> bool {
         self.parsed.as_ref().is_ok_and(|parsed| {
@@ -188,6 +197,14 @@ pub(super) fn read_all(
         files.push(read_file(context, &path, shown));
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
+    let variants = Languages::new(&files);
+    for file in &mut files {
+        // `moving-to-fly.io.md` is in no language.
+        let is_known = file.language.as_deref().map(languages::is_known);
+        if is_known.is_some_and(|is_known| !is_known || !variants.is_translation(file)) {
+            file.take_name_literally();
+        }
+    }
     Ok(files)
 }
 
@@ -284,12 +301,9 @@ fn read_file(context: &Context<'_>, path: &Path, shown: String) -> MarkdownFile 
     // Not every generator takes a date, or a language, from the name.
     let mut path_names = vec![name];
     path_names.push(whole.to_owned());
-    if let Some(language) = &language {
+    if language.is_some() {
         let literal = whole_name(without_extension(&shown));
         path_names.push(literal.to_owned());
-        if !languages::is_known(language) {
-            path_names.rotate_right(1);
-        }
     }
     let mut slugs = path_names.clone();
     let parsed = read_text(path)
@@ -442,6 +456,18 @@ fn is_hugo(repo: &Path) -> bool {
     ]
     .iter()
     .any(|name| repo.join(name).exists())
+}
+
+/// Whether a date is one that Eleventy looks up (<https://www.11ty.dev/docs/dates/>): the file has none of its own.
+pub(super) fn is_told_by_the_generator(text: &str) -> bool {
+    [
+        "git Created",
+        "git Last Modified",
+        "Last Modified",
+        "Created",
+    ]
+    .iter()
+    .any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
 /// Reads `sayonce`, which Zola allows below `[extra]` only and Hugo wants below `params`.

@@ -23,6 +23,7 @@ mod languages;
 mod listed;
 mod manifest;
 mod markdown;
+mod nearness;
 mod page;
 mod patterns;
 mod permalink;
@@ -352,7 +353,7 @@ impl Lists {
                 self.listed.push((Origin::Markdown, listed));
             }
             (Some(pages), _) => {
-                let (listed, nameless): (Vec<_>, Vec<_>) = pages
+                let (mut listed, nameless): (Vec<_>, Vec<_>) = pages
                     .articles()?
                     .into_iter()
                     .partition(|head| head.canonical.is_some());
@@ -363,6 +364,8 @@ impl Lists {
                         first.place
                     ));
                 }
+                // The article itself comes before its parts and copies.
+                listed.sort_by_key(|head| !groups::is_its_own(head));
                 let listed = listed.into_iter().map(|head| Listed {
                     place: head.place.clone(),
                     url: head.canonical.clone(),

@@ -34,6 +34,8 @@ pub(super) struct Pages<'a> {
 pub(super) struct PageHead {
     /// The file, for people.
     pub(super) place: String,
+    /// Where it is online, by its place among the pages.
+    pub(super) address: String,
     /// `<link rel="canonical">`, as the page writes it, made absolute.
     pub(super) canonical: Option<String>,
     /// `og:title`, else `<title>`.
@@ -125,6 +127,7 @@ impl<'a> Pages<'a> {
         let base = &raw.base(address);
         Some(PageHead {
             place: format!("{}/{path}", self.shown.trim_end_matches('/')),
+            address: address.to_string(),
             canonical: raw.canonical.and_then(|link| absolute(&link, base)),
             title: raw.og_title.or(raw.title),
             description: raw.og_description.or(raw.description),

@@ -151,18 +151,18 @@ fn a_form_a_multipart_form_and_json_are_written_whole() {
     host: server
     accept: application/json
     cache-control: no-cache
-    content-type: multipart/form-data; boundary=sayonce-07070707070707070707070707070707
+    content-type: multipart/form-data; boundary=sayonce-5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
     x-token: s3cret-value
 
-    --sayonce-07070707070707070707070707070707
+    --sayonce-5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
     Content-Disposition: form-data; name="text"
 
     Hello & <you>
-    --sayonce-07070707070707070707070707070707
+    --sayonce-5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
     Content-Disposition: form-data; name="tags"
 
     static site,rust
-    --sayonce-07070707070707070707070707070707--
+    --sayonce-5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f--
     "#);
     insta::assert_snapshot!(check("json = { text = \"{{ text }}\", tags = \"{{ tags }}\", one = [\"{{ title }}\"], n = 1, f = 1.5, b = true, x = { y = \"{{ key }}\" } }"), @r#"
     PUT /posts?a=b+c&k=so1-5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f HTTP/1.1

@@ -193,8 +193,9 @@ fn trouble_with_a_picture_never_costs_the_edit() {
     set(&site, "image: /two.png, alt: Two, text: \"New {{ url }}\"");
     draw(&site, "two.png", b"GIF89a");
     let ran = run(&site);
-    assert_eq!(shown(&site), [""; 0]);
-    let told = "article-1 on mastodon: the post is without a picture: the picture is neither PNG";
+    assert_eq!(shown(&site), ["Mended"]);
+    let told = "article-1 on mastodon: the pictures of the post stay as they are, `sayonce update` tries again: the picture \
+                is neither PNG";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
 }
 

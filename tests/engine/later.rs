@@ -528,8 +528,7 @@ fn a_change_of_pictures_waits_until_the_post_can_be_read() {
         told,
         [
             "exit 6",
-            "a1 on mastodon: pending: the article was edited: due now",
-            "! mastodon can't be reached: the post of a1 can't be read: unreadable",
+            "a1 on mastodon: pending: its post can't be read before it is changed: unreadable",
         ]
     );
     assert_eq!(writes, 1);

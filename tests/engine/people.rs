@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sayonce::model::delivery::{Decision, Event, Operation, State, next};
-use sayonce::model::item::ItemChannelSettings;
+use sayonce::model::item::{ItemChannelSettings, ItemImage};
 use sayonce::model::outcome::Evidence;
 use sayonce::model::time::Timestamp;
 use sayonce::plan::decide::{Step, decide};
@@ -67,6 +67,38 @@ fn an_article_whose_author_excluded_a_channel_meanwhile_is_not_sent_there() {
         ]
     );
     assert_eq!(world.service("mastodon").writes(), 1);
+}
+
+/// What went out without its picture would differ from the article for ever.
+#[test]
+fn an_article_that_was_refused_without_its_picture_rests() {
+    let mut world = world(&[MASTODON], 1);
+    let images = vec![ItemImage {
+        url: "/cat.png".to_owned(),
+        alt: "A cat".to_owned(),
+    }];
+    world.items[0].settings.channels.insert(
+        name("mastodon"),
+        ItemChannelSettings::Custom {
+            text: None,
+            content_warning: None,
+            language: None,
+            image: None,
+            alt: None,
+            images,
+            series: None,
+        },
+    );
+    for write in 1..=9 {
+        world.service("mastodon").order(write, Fault::Refused);
+    }
+    for _run in 0..2 {
+        assert_eq!(
+            told(&world.run()),
+            ["exit 4", "a1 on mastodon: failed: 422"]
+        );
+        assert_eq!(world.service("mastodon").writes(), 1);
+    }
 }
 
 #[test]

@@ -42,6 +42,20 @@ fn dates_of_all_generators_are_read() {
 }
 
 #[test]
+fn what_eleventy_looks_up_is_told_by_the_feed() {
+    let feed = "<entry><title>A</title><link href=\"https://blog.example/x/\"/><updated>2026-01-02T00:00:00Z</updated></entry>";
+    for date in ["git Created", "Last Modified", "git Last Modified"] {
+        let post = format!("---\ndate: {date}\npermalink: /x/\n---\n");
+        let site = TestSite::new().feed(feed).post("_posts/x.md", &post);
+        assert_eq!(
+            site.item().published,
+            Some(time("2026-01-02T00:00:00Z")),
+            "{date}"
+        );
+    }
+}
+
+#[test]
 fn a_date_that_can_not_be_read_is_quoted() {
     let check = |permalink: &str, path: &str, date: &str| {
         shown(&files(permalink).post(path, &dated(date)).load())

@@ -84,36 +84,37 @@ fn a_file_without_a_readable_date_keeps_its_article_back() {
 }
 
 #[test]
-fn files_and_articles_that_share_a_name_keep_back_all_that_they_may_be() {
+fn of_files_with_one_name_the_one_in_the_addresses_directories_is_the_articles() {
     let front_matter = "---\ndate: 2022-07-08\nsayonce: false\n---\n";
+    let own = front_matter.replace("false", "{ mastodon: false }");
     let site = blog(&["/en/x/", "/de/x/"])
-        .file("c/en/x.md", front_matter)
+        .file("c/en/x.md", own)
         .file("c/de/x.md", front_matter);
-    let files = "c/de/x.md (it has `sayonce: false`; its name does not tell it from others) or of c/en/x.md (it has `sayonce: false`; its name does not tell it from others); set `canonical_url` or `permalink` in the one that is";
     assert_eq!(
         shown(&site.load()),
         [
-            "notice: `https://blog.example/en/x/` fits more Markdown files than one, `c/de/x.md` and `c/en/x.md`: none is used; set `canonical_url` in the right one".to_owned(),
-            "notice: `https://blog.example/de/x/` fits more Markdown files than one, `c/de/x.md` and `c/en/x.md`: none is used; set `canonical_url` in the right one".to_owned(),
-            format!("problem: `https://blog.example/en/x/` is left out, since it may be the article of {files}"),
-            format!("problem: `https://blog.example/de/x/` is left out, since it may be the article of {files}"),
+            "de/x: Article at /de/x/ (`sayonce: false` in its front matter)",
+            "en/x: Article at /en/x/",
         ]
     );
-
+    // A translation that is not done yet keeps nothing back.
+    let draft = "---\ndate: 2022-07-08\ndraft: true\n---\n";
+    let published = "---\ndate: 2022-07-08\n---\n";
+    let site = blog(&["/en/x/"])
+        .file("c/en/x.md", published)
+        .file("c/de/x.md", draft);
+    assert_eq!(shown(&site.load()), ["en/x: Article at /en/x/"]);
+    let site = blog(&["/x/"])
+        .file("c/en/x.md", published)
+        .file("c/de/x.md", draft);
+    assert_eq!(
+        shown(&site.load()),
+        [
+            "x: Article at /x/",
+            "notice: `https://blog.example/x/` fits more Markdown files than one, `c/de/x.md` and `c/en/x.md`: none is used; set `canonical_url` in the right one",
+        ]
+    );
     let site = blog(&["/posts/x/", "/notes/x/"]).file("c/posts/x.md", front_matter);
-    let file = "c/posts/x.md (it has `sayonce: false`; its name does not tell it from others); set `canonical_url` or `permalink` in it";
-    assert_eq!(
-        shown(&site.load()),
-        [
-            "notice: c/posts/x.md fits more articles than one, among them `https://blog.example/posts/x/`: it is not used for that; set `canonical_url` in it".to_owned(),
-            "notice: c/posts/x.md fits more articles than one, among them `https://blog.example/notes/x/`: it is not used for that; set `canonical_url` in it".to_owned(),
-            format!("problem: `https://blog.example/posts/x/` is left out, since it may be the article of {file}"),
-            format!("problem: `https://blog.example/notes/x/` is left out, since it may be the article of {file}"),
-        ]
-    );
-    // An address in the file frees the other article.
-    let named = front_matter.replace("date", "permalink: posts/x/\ndate");
-    let site = blog(&["/posts/x/", "/notes/x/"]).file("c/posts/x.md", named);
     assert_eq!(
         shown(&site.load()),
         [
@@ -121,6 +122,76 @@ fn files_and_articles_that_share_a_name_keep_back_all_that_they_may_be() {
             "posts/x: Article at /posts/x/ (`sayonce: false` in its front matter)",
         ]
     );
+}
+
+#[test]
+fn files_and_articles_that_share_a_name_keep_back_all_that_they_may_be() {
+    let front_matter = "---\ndate: 2022-07-08\nsayonce: false\n---\n";
+    let site = blog(&["/one/x/", "/two/x/"])
+        .file("c/a/x.md", front_matter)
+        .file("c/b/x.md", front_matter);
+    let files = "c/a/x.md (it has `sayonce: false`; its name does not tell it from others) or of c/b/x.md (it has `sayonce: false`; its name does not tell it from others); set `canonical_url` or `permalink` in the one that is";
+    assert_eq!(
+        shown(&site.load()),
+        [
+            "notice: `https://blog.example/one/x/` fits more Markdown files than one, `c/a/x.md` and `c/b/x.md`: none is used; set `canonical_url` in the right one".to_owned(),
+            "notice: `https://blog.example/two/x/` fits more Markdown files than one, `c/a/x.md` and `c/b/x.md`: none is used; set `canonical_url` in the right one".to_owned(),
+            format!("problem: `https://blog.example/one/x/` is left out, since it may be the article of {files}"),
+            format!("problem: `https://blog.example/two/x/` is left out, since it may be the article of {files}"),
+        ]
+    );
+
+    let site = blog(&["/one/x/", "/two/x/"]).file("c/posts/x.md", front_matter);
+    let file = "c/posts/x.md (it has `sayonce: false`; its name does not tell it from others); set `canonical_url` or `permalink` in it";
+    assert_eq!(
+        shown(&site.load()),
+        [
+            "notice: c/posts/x.md fits more articles than one, among them `https://blog.example/one/x/`: it is not used for that; set `canonical_url` in it".to_owned(),
+            "notice: c/posts/x.md fits more articles than one, among them `https://blog.example/two/x/`: it is not used for that; set `canonical_url` in it".to_owned(),
+            format!("problem: `https://blog.example/one/x/` is left out, since it may be the article of {file}"),
+            format!("problem: `https://blog.example/two/x/` is left out, since it may be the article of {file}"),
+        ]
+    );
+    // An address in the file frees the other article.
+    let named = front_matter.replace("date", "permalink: one/x/\ndate");
+    let site = blog(&["/one/x/", "/two/x/"]).file("c/posts/x.md", named);
+    assert_eq!(
+        shown(&site.load()),
+        [
+            "one/x: Article at /one/x/ (`sayonce: false` in its front matter)",
+            "two/x: Article at /two/x/",
+        ]
+    );
+}
+
+#[test]
+fn a_draft_with_the_same_title_keeps_back_no_article_that_is_plainly_anothers() {
+    let title = "title: Article at /weekly/46/\n";
+    let of_day = |day: &str, more: &str| format!("---\n{title}date: {day}\n{more}---\n");
+    let published = || of_day("2022-07-08", "");
+    let check = |draft: String| {
+        shown(
+            &blog(&["/weekly/46/"])
+                .file("c/w46.md", published())
+                .file("c/w48.md", draft)
+                .load(),
+        )
+    };
+    for draft in [
+        of_day("2022-07-22", "draft: true\n"),
+        of_day("2022-07-08", "draft: true\n"),
+        format!("---\n{title}draft: true\n---\n"),
+        of_day("2022-07-22", "sayonce: false\n"),
+    ] {
+        assert_eq!(
+            check(draft.clone())[0],
+            "weekly/46: Article at /weekly/46/",
+            "{draft}"
+        );
+    }
+    // Of two that are as near the one that is not to be announced counts.
+    let same = of_day("2022-07-08", "sayonce: false\n");
+    assert!(check(same).iter().any(|line| line.starts_with("problem: ")));
 }
 
 #[test]

@@ -104,14 +104,16 @@ fn a_permalink_knows_no_languages() {
         .file("c/x.de.md", post("title: Deutsch"))
         .file("c/x.fr.md", post("title: Français\npermalink: /fr/x/"))
         .file("c/y.de.md", post("title: Allein"))
-        .file("c/node.js.md", post("title: Node"));
+        .file("c/node.js.md", post("title: Node"))
+        .file("c/moving-to-fly.io.md", post("title: Moved"));
     assert_eq!(
         shown(&site.load()),
         [
             "fr/x: Français",
+            "moving-to-fly-io: Moved",
             "node-js: Node",
             "x: English",
-            "y: Allein",
+            "y-de: Allein",
             "problem: `site.permalink` has no languages, so 1 file is left out; set `permalink` in each, or use `site.feed`: c/x.de.md",
         ]
     );

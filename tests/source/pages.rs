@@ -258,6 +258,29 @@ fn one_canonical_link_for_several_articles_leaves_all_of_them_out() {
 }
 
 #[test]
+fn parts_and_translations_that_name_the_article_itself_take_nothing_from_it() {
+    let head = |title: &str| {
+        format!(
+            "<meta property=og:type content=article><meta property=og:title content=\"{title}\"><meta \
+             property=article:published_time content=2026-01-02><link rel=canonical href=/en/hello/>"
+        )
+    };
+    let site = TestSite::new()
+        .page("de/hello/index.html", &head("Hallo"))
+        .page("en/hello/index.html", &head("Hello"))
+        .page("en/hello/2/index.html", &head("Hello, page 2"));
+    let said = shown(&site.load());
+    assert!(said[0].starts_with("en/hello: "), "{said:?}");
+    assert_eq!(
+        said.iter()
+            .filter(|line| line.starts_with("problem: "))
+            .count(),
+        0,
+        "{said:?}"
+    );
+}
+
+#[test]
 fn a_head_has_one_title_and_may_say_where_its_links_start() {
     let check = |html: &str| {
         let site = TestSite::new()

@@ -447,8 +447,10 @@ fn is_secret_part(part: &str) -> bool {
 
 /// Writes a form in parts. The boundary comes from the claim's key, so that a repeat has the same bytes.
 fn multipart(fields: &[(&str, String)], claim: Option<&Claim>) -> (String, Vec<u8>) {
+    // No boundary has more than 70 characters (RFC 2046).
     let key = claim.map(|claim| claim.key.as_str()).unwrap_or_default();
-    let boundary = format!("sayonce-{key}");
+    let digits: String = key.trim_start_matches("so1-").chars().take(32).collect();
+    let boundary = format!("sayonce-{digits}");
     let part = |(name, value): &(&str, String)| {
         let name = name.replace('"', "%22");
         format!(
