@@ -99,6 +99,7 @@ impl Core {
         }
         if let Some(desk) = self.desks.get_mut(&id.channel) {
             desk.is_working = false;
+            desk.unread.remove(&id);
             desk.prepared.insert(id, prepared);
         }
     }

@@ -23,6 +23,7 @@ use std::time::Duration;
 use sayonce::engine::ending::Ending;
 use sayonce::model::delivery::{Record, State};
 use sayonce::model::ids::ChannelName;
+use sayonce::model::item::{ItemChannelSettings, ItemImage};
 use sayonce::model::notice::Notice;
 use sayonce::model::outcome::Evidence;
 use sayonce::model::time::Timestamp;
@@ -151,3 +152,23 @@ fn warnings(run: &Run) -> Vec<String> {
 }
 
 const HOUR: Duration = Duration::from_hours(1);
+
+/// The author gives the first article a picture on Mastodon.
+pub(crate) fn with_picture(world: &mut World) {
+    let images = vec![ItemImage {
+        url: "/cat.png".to_owned(),
+        alt: "A cat".to_owned(),
+    }];
+    world.items[0].settings.channels.insert(
+        name("mastodon"),
+        ItemChannelSettings::Custom {
+            text: None,
+            content_warning: None,
+            language: None,
+            image: None,
+            alt: None,
+            images,
+            series: None,
+        },
+    );
+}

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use sayonce::model::delivery::{Decision, Event, Operation, State, next};
-use sayonce::model::item::{ItemChannelSettings, ItemImage};
+use sayonce::model::item::ItemChannelSettings;
 use sayonce::model::outcome::Evidence;
 use sayonce::model::time::Timestamp;
 use sayonce::plan::decide::{Step, decide};
 
 use super::{
-    BLUESKY, HOUR, MASTODON, name, only_record, run_killed_at_write, told, warnings, world,
+    BLUESKY, HOUR, MASTODON, name, only_record, run_killed_at_write, told, warnings, with_picture,
+    world,
 };
 use crate::simulation::{Fault, PushFault, World, article};
 
@@ -73,22 +74,7 @@ fn an_article_whose_author_excluded_a_channel_meanwhile_is_not_sent_there() {
 #[test]
 fn an_article_that_was_refused_without_its_picture_rests() {
     let mut world = world(&[MASTODON], 1);
-    let images = vec![ItemImage {
-        url: "/cat.png".to_owned(),
-        alt: "A cat".to_owned(),
-    }];
-    world.items[0].settings.channels.insert(
-        name("mastodon"),
-        ItemChannelSettings::Custom {
-            text: None,
-            content_warning: None,
-            language: None,
-            image: None,
-            alt: None,
-            images,
-            series: None,
-        },
-    );
+    with_picture(&mut world);
     for write in 1..=9 {
         world.service("mastodon").order(write, Fault::Refused);
     }
